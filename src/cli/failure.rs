@@ -1,0 +1,38 @@
+//! What a program says when it cannot do what was asked: the error, its causes, and what would help.
+
+use std::error::Error;
+
+use super::ExitStatus;
+
+/// An operation that failed, with the status to end with and hints for the reader.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) status: ExitStatus,
+    error: Box<dyn Error>,
+    hints: Vec<String>,
+}
+
+impl Failure {
+    pub(super) fn new(status: ExitStatus, error: impl Into<Box<dyn Error>>) -> Self {
+        Self { status, error: error.into(), hints: Vec::new() }
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Prints `error:`, the numbered causes and every `hint:` to stderr.
+    pub(super) fn print(&self) {
+        let (red, cyan) = (super::console::RED, super::console::CYAN);
+        anstream::eprintln!("{red}error:{red:#} {}", self.error);
+        let mut cause = self.error.source();
+        while let Some(error) = cause {
+            anstream::eprintln!("  because: {error}");
+            cause = error.source();
+        }
+        for hint in &self.hints {
+            anstream::eprintln!("{cyan}hint:{cyan:#} {hint}");
+        }
+    }
+}

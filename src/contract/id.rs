@@ -1,0 +1,75 @@
+//! Identifiers: opaque, never empty (Checkpoint Schema: `execution_id`; Escalation Report Schema: `session_id`).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// An identifier of no characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an identifier must not be empty")]
+pub struct EmptyId;
+
+macro_rules! id {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// Wraps a non-empty text.
+            ///
+            /// # Errors
+            /// [`EmptyId`] when the text has no characters.
+            pub fn new(text: impl Into<String>) -> Result<Self, EmptyId> {
+                let text = text.into();
+                if text.is_empty() { Err(EmptyId) } else { Ok(Self(text)) }
+            }
+
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "minLength": 1 })
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = EmptyId;
+
+            fn try_from(text: String) -> Result<Self, EmptyId> {
+                Self::new(text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+    };
+}
+
+id! {
+    /// One execution of the phases; the same in every document of a run, and kept by a resume.
+    ExecutionId
+}
+id! {
+    /// One process lifetime of a runtime working on an execution.
+    SessionId
+}

@@ -1,0 +1,4 @@
+//! Loa's runtime contract, executed, validated and measured.
+
+pub mod cli;
+pub mod contract;
