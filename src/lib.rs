@@ -1,4 +1,5 @@
 //! Loa's runtime contract, executed, validated and measured.
 
 pub mod cli;
+pub mod conform;
 pub mod contract;

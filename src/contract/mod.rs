@@ -29,3 +29,4 @@ pub use operator::{Confidence, DetectionMethod, OperatorRecord, OperatorType};
 pub use phase::Phase;
 pub use signal::Signal;
 pub use word::UnknownWord;
+pub(crate) use word::vocabulary;

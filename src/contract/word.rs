@@ -65,4 +65,4 @@ macro_rules! vocabulary {
     };
 }
 
-pub(super) use vocabulary;
+pub(crate) use vocabulary;

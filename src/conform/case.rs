@@ -1,0 +1,397 @@
+//! A case: what the judge does to a runtime and what it must then see. Cases are data; the format is explained for their
+//! authors in `contract-tests/README.md`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One file under `contract-tests/cases/`, whose stem equals `id`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "Contract case")]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Identifier: the clause in lower case, then words, such as `exit-004-three-retries`.
+    pub id: String,
+    /// The clause that it judges.
+    pub clause: String,
+    /// One sentence, shown beside the verdict.
+    pub title: String,
+    /// Clauses presupposed: when one of them is not green, this case could not run and says which.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// How time passes.
+    #[serde(default)]
+    pub time: TimeMethod,
+    /// Values drawn under the seed, referred to as `$name` in every text below, also as keys of `phases`.
+    #[serde(default)]
+    pub draw: BTreeMap<String, Draw>,
+    /// Keys of `.loa.config.yaml`, dotted; null removes one of the judge's own defaults.
+    #[serde(default)]
+    pub config: BTreeMap<String, serde_json::Value>,
+    /// Files laid into the workspace before the first step: path to content.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// Paths of the manifest's knobs that the case turns, with the value in the knob's own unit.
+    #[serde(default)]
+    pub knobs: BTreeMap<Knob, u64>,
+    /// What each attempt of a phase does; the last entry serves every later attempt. A phase not named exits 0.
+    #[serde(default)]
+    pub phases: BTreeMap<String, Vec<Vec<Act>>>,
+    /// What the judge does, in order.
+    pub steps: Vec<Step>,
+    /// What must be seen; every entry is checked, and all must hold.
+    pub expect: Vec<Expectation>,
+}
+
+/// How time passes in a case; stands with the verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeMethod {
+    /// As on the wall.
+    #[default]
+    Real,
+    /// Limits scaled down by knobs.
+    Scaled,
+}
+
+/// A knob by which a manifest lets the judge shorten waiting. All values are milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Knob {
+    /// The backoff before the first retry.
+    InitialBackoff,
+    /// The longest backoff.
+    MaxBackoff,
+}
+
+/// How a value is drawn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Draw {
+    /// One of these phases; never the same as another draw of a phase in the case.
+    Phase(Vec<String>),
+    /// An integer in a closed range.
+    Integer([i64; 2]),
+    /// One of these integers.
+    Code(Vec<i64>),
+    /// A word that occurs nowhere else, of this many characters.
+    Nonce(u8),
+}
+
+/// One thing that an attempt of a phase does. The judge orders it, the probe does it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Act {
+    /// Prints a line to stdout.
+    Stdout(String),
+    /// Prints a line to stderr.
+    Stderr(String),
+    /// Leaves a phase result (JSON) where `LOA_RESULT_FILE` points.
+    Result(serde_json::Value),
+    /// Reports this many tokens in the way of the manifest's `usage`, then waits for a reaction or twice its `poll`.
+    Usage(u64),
+    /// Appends a line to `LOA_SIGNAL_FILE`, then waits for a reaction or twice the manifest's `poll`.
+    Signal(serde_json::Value),
+    /// Writes a file of the workspace.
+    Write {
+        /// Path, relative to the workspace.
+        path: String,
+        /// Content.
+        content: String,
+    },
+    /// Deletes a file of the workspace.
+    Delete(String),
+    /// Waits, in milliseconds.
+    Sleep(u64),
+    /// Leaves a grandchild in the phase's process group that sleeps for ever.
+    Spawn,
+    /// Ends with this code (a number, or a drawn `$name`).
+    Exit(serde_json::Value),
+    /// Dies by this signal, such as `KILL`.
+    Die(String),
+    /// Stays until it is ended from outside.
+    Hang,
+}
+
+/// One thing that the judge does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Starts the runtime by its `run` verb and waits until it ends or has settled.
+    Run(Drive),
+    /// The same by its `resume` verb.
+    Resume(Drive),
+    /// Hands a resolution to its `resolve` verb.
+    Resolve(String),
+    /// Asks its `state` verb.
+    State,
+    /// Writes a file of the workspace, as somebody outside would.
+    Write {
+        /// Path, relative to the workspace.
+        path: String,
+        /// Content.
+        content: String,
+    },
+    /// Deletes a file of the workspace.
+    Delete(String),
+    /// Lays a fresh workspace with the same plan; later steps work there.
+    Fresh,
+}
+
+/// What happens to the runtime while it runs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Drive {
+    /// SIGKILL to the runtime's own process while this phase runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kill_during: Option<String>,
+    /// The manifest's `halt` verb while this phase runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub halt_during: Option<String>,
+}
+
+/// One effect that must be seen. Each failed one yields a reason code of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Expectation {
+    /// How often a phase was started.
+    Starts {
+        /// The phase.
+        phase: String,
+        /// Which step, counted from 0; all together when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<usize>,
+        /// The count that the clause demands.
+        count: u64,
+        /// Counts that other legal readings allow.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        accept: Vec<AcceptedCount>,
+    },
+    /// The phases started in this order and none before the end of the one before; exactly these, retries folded.
+    Order(Vec<String>),
+    /// The phase started, and no phase started after the last end of it (within the step, when given).
+    NothingAfter {
+        /// The phase.
+        phase: String,
+        /// Which step, counted from 0; the whole case when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<usize>,
+    },
+    /// Every gap before a retry of the phase exceeds the largest gap after a successful phase of the same run by half
+    /// the configured initial backoff, or by 200 ms where the manifest has no such knob.
+    Backoff {
+        /// The phase.
+        phase: String,
+        /// The last gap is at least this many times the first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        growth: Option<f64>,
+    },
+    /// How the runtime itself ended in a step: by itself, not by the judge.
+    Ends {
+        /// Which step, counted from 0; the last run or resume when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<usize>,
+        /// Its exit code, where the clause demands one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<i32>,
+        /// Whether a runtime that has surfaced its report may stay and wait for its human.
+        #[serde(default)]
+        may_wait: bool,
+    },
+    /// A phase's checkpoint, read as YAML by the judge.
+    Checkpoint {
+        /// The phase; the word `all` stands for every phase that ended in the case.
+        phase: String,
+        /// When it is looked at.
+        #[serde(default)]
+        at: Moment,
+        /// Whether it must be there.
+        #[serde(default = "yes")]
+        present: bool,
+        /// What must hold inside: JSON pointer to matcher.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        fields: BTreeMap<String, Matcher>,
+    },
+    /// The checkpoint folder holds exactly the files `<phase>.yaml` of these phases, besides Loa's own siblings.
+    CheckpointFiles(Vec<String>),
+    /// A value is the same in all checkpoints of a workspace and, where asked, differs between two workspaces.
+    OneExecution {
+        /// Whether the case ran in two workspaces whose ids must differ.
+        #[serde(default)]
+        unique_across_runs: bool,
+    },
+    /// The escalation report that appeared in the step.
+    Report {
+        /// Which step, counted from 0; the last run or resume when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<usize>,
+        /// Whether there must be one, or none.
+        #[serde(default = "yes")]
+        present: bool,
+        /// What must hold inside: JSON pointer to matcher.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        fields: BTreeMap<String, Matcher>,
+    },
+    /// After the failing phase ended, the output named the phase, and the trigger or the report's place.
+    Surfaced {
+        /// The phase.
+        phase: String,
+    },
+    /// The output, after the phase ended, matches a pattern; the probe's own output is cut out first.
+    Says {
+        /// The phase.
+        phase: String,
+        /// Regular expression.
+        pattern: String,
+    },
+    /// No process of the case is left two polls after the runtime ended.
+    NoOrphans,
+    /// What `context-state.yaml` held after the n-th usage (counted from 0) of the case.
+    ContextState {
+        /// Which usage.
+        usage: usize,
+        /// What must hold inside: JSON pointer to matcher.
+        fields: BTreeMap<String, Matcher>,
+    },
+    /// Warnings seen between one usage and the next, in the event file, the context state or the output.
+    Warned {
+        /// Which usage, counted from 0.
+        usage: usize,
+        /// The level that must be seen, or `none` for silence, which counts only beside a warning seen elsewhere in the case.
+        level: String,
+    },
+    /// Compactions asked for or done between one usage and the next.
+    Compacted {
+        /// Which usage, counted from 0.
+        usage: usize,
+        /// `standard`, `emergency`, or `none` for silence beside one seen elsewhere in the case.
+        level: String,
+    },
+    /// Lines of this type in the event file, over the whole case.
+    Events {
+        /// The type.
+        r#type: String,
+        /// How many at least.
+        at_least: u64,
+        /// What must hold in each: JSON pointer to matcher.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        fields: BTreeMap<String, Matcher>,
+    },
+    /// What the `state` verb answered in a step.
+    State {
+        /// Which step, counted from 0.
+        step: usize,
+        /// What must hold inside: JSON pointer to matcher.
+        fields: BTreeMap<String, Matcher>,
+    },
+    /// What the `resolve` verb did in a step.
+    Resolved {
+        /// Which step, counted from 0.
+        step: usize,
+        /// Whether it must be accepted (exit 0) or refused (any other exit by itself).
+        accepted: bool,
+    },
+    /// A file of the workspace is as the judge laid it.
+    Unchanged(String),
+}
+
+/// A count that another legal reading allows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AcceptedCount {
+    /// The count.
+    pub count: u64,
+    /// The reading in the ledger that allows it; it also says whether it warns.
+    pub reading: String,
+}
+
+/// When a checkpoint is looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Moment {
+    /// After the last step.
+    #[default]
+    End,
+    /// When the phase itself started for the first time.
+    OwnStart,
+    /// When the next phase started for the first time.
+    NextStart,
+    /// After a step, counted from 0.
+    Step(usize),
+}
+
+/// What a value must be. Literals are taken from the contract, never computed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Matcher {
+    /// Equal to a literal, or to a drawn `$name`.
+    Is(serde_json::Value),
+    /// Of a type.
+    Type(ValueType),
+    /// One of these literals.
+    OneOf(Vec<serde_json::Value>),
+    /// One of these literals by the clause, or another by a named reading.
+    Accept {
+        /// What the clause demands.
+        is: serde_json::Value,
+        /// What a reading allows besides.
+        or: Vec<AcceptedValue>,
+    },
+    /// A text that contains another.
+    Contains(String),
+    /// Not there.
+    Absent,
+    /// A number in a closed range; numbers only.
+    Between([f64; 2]),
+    /// A list with at least this many items, each an object in which these hold (JSON pointer to matcher).
+    Each {
+        /// How many items at least.
+        at_least: usize,
+        /// What must hold in each.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        fields: BTreeMap<String, Matcher>,
+    },
+    /// Equal to the value at this JSON pointer of the same document's checkpoint on disk, named `<phase>#<pointer>`.
+    SameAs(String),
+    /// Equal, as a whole, to the newest checkpoint on disk.
+    LatestCheckpoint,
+}
+
+/// A value that another legal reading allows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AcceptedValue {
+    /// The value.
+    pub value: serde_json::Value,
+    /// The reading in the ledger that allows it; it also says whether it warns.
+    pub reading: String,
+}
+
+/// Types of values, as the contract uses them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ValueType {
+    /// A text.
+    String,
+    /// A text of at least one character.
+    NonEmptyString,
+    /// A finite number that is not negative.
+    Number,
+    /// A finite number without a fraction that is not negative.
+    Integer,
+    /// true or false.
+    Boolean,
+    /// A list.
+    List,
+    /// A list of texts, at least one.
+    Strings,
+    /// A mapping.
+    Mapping,
+    /// An ISO 8601 date and time; without a zone it warns.
+    Timestamp,
+}
+
+fn yes() -> bool {
+    true
+}

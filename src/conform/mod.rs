@@ -1,0 +1,20 @@
+//! The judge: drives any runtime as a black box and scores it, clause by clause.
+//!
+//! Level 5 of the house, but it may name only `contract`, `diag`, `draw`, `schema` and `system`: it shares the contract's
+//! words with the runner, never its rules, its configuration, its store or its code.
+
+mod case;
+mod clause;
+mod manifest;
+mod observation;
+
+pub use case::{
+    AcceptedCount, AcceptedValue, Act, Case, Draw, Drive, Expectation, Knob, Matcher, Moment, Step, TimeMethod,
+    ValueType,
+};
+pub use clause::{Clause, Column, Condition, Level, Reading, Source};
+pub use manifest::{Argv, Attestation, CellWord, KnobWay, Manifest, Sight, UsageWay};
+pub use observation::{
+    AttemptSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen, ReportSeen, StepSeen,
+    UsageSeen,
+};

@@ -1,0 +1,166 @@
+//! Everything that the judge saw of one case, on its own clock. The only input of the verdict, so that a verdict can be
+//! recomputed from it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Milliseconds since the case began, by the judge's monotonic clock.
+pub type Millis = u64;
+
+/// What was seen of one case.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// The values that were drawn, by name.
+    pub drawn: BTreeMap<String, serde_json::Value>,
+    /// The initial backoff that the runtime was told, in milliseconds; absent where it has no such knob.
+    pub initial_backoff: Option<u64>,
+    /// One entry a step, in order.
+    pub steps: Vec<StepSeen>,
+    /// One entry a started attempt of a phase, in order of start.
+    pub attempts: Vec<AttemptSeen>,
+    /// One entry a usage that was reported, in order.
+    pub usages: Vec<UsageSeen>,
+    /// Everything the runtime wrote to `LOA_EVENT_FILE`, in order; one JSON value a line, or the raw line as a text.
+    pub events: Vec<EventSeen>,
+    /// Processes of the case still alive two polls after the last step, and then ended by the judge.
+    pub orphans: Vec<ProcessSeen>,
+    /// Why the rig itself failed, if it did: the case is then a harness error.
+    pub rig_error: Option<String>,
+}
+
+/// What a step did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepSeen {
+    /// `run`, `resume`, `resolve`, `state`, `write`, `delete` or `fresh`.
+    pub verb: String,
+    /// What was started; empty for steps that start nothing.
+    pub argv: Vec<String>,
+    /// When it began.
+    pub started: Millis,
+    /// When it ended.
+    pub ended: Millis,
+    /// How the process ended.
+    pub end: ProcessEnd,
+    /// The output, both streams in order of arrival, with the probe's own lines cut out. Capped.
+    pub output: Vec<OutputLine>,
+    /// The workspace after the step: number of the workspace (0, and one more for each `fresh`).
+    pub workspace: usize,
+    /// Files of `.loa-checkpoint/` after the step: file name to content.
+    pub checkpoints: BTreeMap<String, FileSeen>,
+    /// New or changed files that look like an escalation report, oldest first.
+    pub reports: Vec<ReportSeen>,
+    /// The files that the judge laid or a step wrote, after the step: path to content, absent when gone.
+    pub laid: BTreeMap<String, FileSeen>,
+}
+
+/// How a process of a verb ended. A signal is never an exit code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProcessEnd {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal that the judge did not send.
+    Signalled(String),
+    /// By the judge, as the case said (`kill_during`).
+    KilledAsPlanned,
+    /// It had settled: its report is out, nothing runs, it waits for its human; the judge ended it.
+    Waiting,
+    /// By the judge, because the step's budget was over.
+    OutOfBudget,
+    /// It could not be started: why.
+    NotStarted(String),
+    /// The manifest has no such verb.
+    NoVerb,
+    /// The step starts no process.
+    Nothing,
+}
+
+/// One line of output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputLine {
+    /// When it arrived.
+    pub at: Millis,
+    /// `stdout` or `stderr`.
+    pub stream: String,
+    /// The line, without its end.
+    pub text: String,
+}
+
+/// A file's content as the judge read it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSeen {
+    /// The text; bytes that are not UTF-8 are replaced.
+    pub text: String,
+    /// Milliseconds since the epoch at which it was last written, by the file system.
+    pub modified: u64,
+}
+
+/// A document that looks like an escalation report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReportSeen {
+    /// Where it lies, relative to the workspace, HOME or TMPDIR; `output` when it was printed.
+    pub path: String,
+    /// Its content as the judge parsed it.
+    pub document: serde_json::Value,
+    /// Milliseconds since the case began at which it was first seen or last written, whichever is earlier.
+    pub at: Millis,
+}
+
+/// One started attempt of a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttemptSeen {
+    /// The phase.
+    pub phase: String,
+    /// Its number among the attempts of the phase in the case, counted from 1.
+    pub attempt: u32,
+    /// The step in which it happened.
+    pub step: usize,
+    /// The workspace in which it happened.
+    pub workspace: usize,
+    /// When the probe reported its start.
+    pub started: Millis,
+    /// When its process was gone.
+    pub ended: Option<Millis>,
+    /// What the judge told it to end with: a code.
+    pub exit: Option<i32>,
+    /// What the judge told it to die by.
+    pub signal: Option<String>,
+    /// Working directory as the probe saw it.
+    pub cwd: String,
+    /// The environment that the design promises to a stage, as far as it was set.
+    pub env: BTreeMap<String, String>,
+    /// Files of `.loa-checkpoint/` when it started: file name to content.
+    pub checkpoints: BTreeMap<String, FileSeen>,
+}
+
+/// One usage that was reported to the runtime.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UsageSeen {
+    /// Tokens.
+    pub tokens: u64,
+    /// When it was reported.
+    pub at: Millis,
+    /// `context-state.yaml` when the wait was over, as the judge parsed it.
+    pub context_state: Option<serde_json::Value>,
+    /// Until when the judge waited for the reaction.
+    pub until: Millis,
+}
+
+/// One line of the event file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EventSeen {
+    /// When the judge read it.
+    pub at: Millis,
+    /// The line.
+    pub line: serde_json::Value,
+}
+
+/// A process that should be gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessSeen {
+    /// Its id.
+    pub pid: u32,
+    /// Its command line.
+    pub command: String,
+}
