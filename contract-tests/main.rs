@@ -1,1 +1,4 @@
 //! The integration tests: one binary, one module a subject.
+#![expect(clippy::disallowed_methods, reason = "tests play the host: they write files and start programs")]
+
+mod architecture;

@@ -1,0 +1,411 @@
+//! The house holds: arrows point down, waiting and host effects stay in their rooms.
+//!
+//! The walk reads tokens, not lines, so grouped `use`, `super`, re-exports and paths inside macros count like any other.
+//! Add a module by giving it a level in [`LEVELS`]; no other exception exists.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// Every room of the house, with its level. Rooms that do not exist yet have their level already.
+const LEVELS: &[(&str, u8)] = &[
+    ("contract", 0),
+    ("diag", 0),
+    ("draw", 0),
+    ("system", 0),
+    ("policy", 1),
+    ("schema", 1),
+    ("config", 2),
+    ("store", 2),
+    ("events", 2),
+    ("runner", 3),
+    ("backend", 4),
+    ("monitor", 4),
+    ("hub", 4),
+    ("conform", 5),
+    ("report", 6),
+    ("cli", 7),
+];
+
+/// The judge shares the contract's words with the runner, and nothing else.
+const CONFORM_MAY_NAME: &[&str] = &["contract", "diag", "draw", "schema", "system"];
+
+/// Where something may wait: files or folders below `src/`, without their ending.
+const MAY_AWAIT: &[&str] = &[
+    "system/process",
+    "runner",
+    "backend",
+    "events/websocket",
+    "events/http",
+    "events/object_store",
+    "conform/driver",
+    "conform/model",
+    "monitor/app",
+    "hub/server",
+    "cli/main",
+];
+
+/// Paths that reach the host: the clock, the environment, other processes, written files.
+const HOST: &[&[&str]] = &[
+    &["Timestamp", "now"],
+    &["Zoned", "now"],
+    &["Instant", "now"],
+    &["SystemTime", "now"],
+    &["env", "var"],
+    &["env", "var_os"],
+    &["env", "vars"],
+    &["env", "vars_os"],
+    &["env", "current_dir"],
+    &["env", "current_exe"],
+    &["env", "set_current_dir"],
+    &["env", "temp_dir"],
+    &["process", "Command"],
+    &["Command", "new"],
+    &["process", "id"],
+    &["fs", "write"],
+    &["fs", "rename"],
+    &["fs", "copy"],
+    &["fs", "hard_link"],
+    &["fs", "remove_file"],
+    &["fs", "remove_dir"],
+    &["fs", "remove_dir_all"],
+    &["fs", "create_dir"],
+    &["fs", "create_dir_all"],
+    &["fs", "set_permissions"],
+    &["fs", "OpenOptions"],
+    &["OpenOptions", "new"],
+    &["File", "create"],
+    &["File", "create_new"],
+    &["Uuid", "new_v4"],
+];
+
+/// One breach: where, and what.
+#[derive(Debug, PartialEq, Eq)]
+struct Breach {
+    line: usize,
+    what: String,
+}
+
+/// A source file of the house, by its module path: `["runner", "engine"]`.
+struct Source<'a> {
+    module: Vec<&'a str>,
+    text: &'a str,
+}
+
+impl<'a> Source<'a> {
+    /// `name` is the path below `src/`, such as `runner/engine.rs`.
+    fn new(name: &'a str, text: &'a str) -> Self {
+        let stem = name.strip_suffix(".rs").expect("a Rust file");
+        let module = stem.split('/').filter(|part| !matches!(*part, "mod" | "lib")).collect();
+        Self { module, text }
+    }
+
+    fn room(&self) -> Option<&'a str> {
+        self.module.first().copied()
+    }
+
+    fn may_await(&self) -> bool {
+        let path = self.module.join("/");
+        MAY_AWAIT.iter().any(|place| path == *place || path.starts_with(&format!("{place}/")))
+    }
+
+    /// A file of tests, by its name: `foo/tests.rs`.
+    fn is_tests(&self) -> bool {
+        self.module.last() == Some(&"tests")
+    }
+
+    fn breaches(&self) -> Vec<Breach> {
+        let tokens: TokenStream = self.text.parse().expect("the compiler parsed it too");
+        let mut walk = Walk { source: self, inline: 0, in_tests: self.is_tests(), found: Vec::new() };
+        walk.tokens(tokens);
+        walk.found
+    }
+}
+
+struct Walk<'a> {
+    source: &'a Source<'a>,
+    /// How many inline `mod x { … }` surround the token.
+    inline: usize,
+    in_tests: bool,
+    found: Vec<Breach>,
+}
+
+impl Walk<'_> {
+    fn tokens(&mut self, stream: TokenStream) {
+        let tokens: Vec<TokenTree> = stream.into_iter().collect();
+        let mut at = 0;
+        let mut test_next = false;
+        while at < tokens.len() {
+            test_next |= is_cfg_test(&tokens[at..]);
+            self.waiting(&tokens[at..]);
+            self.host(&tokens[at..]);
+            self.arrow(&tokens, at);
+            if let TokenTree::Group(group) = &tokens[at] {
+                let module = is_inline_module(&tokens, at);
+                let was = self.in_tests;
+                self.inline += usize::from(module);
+                self.in_tests |= test_next && group.delimiter() == Delimiter::Brace;
+                self.tokens(group.stream());
+                self.in_tests = was;
+                self.inline -= usize::from(module);
+            }
+            test_next &= !ends_item(&tokens[at]);
+            at += 1;
+        }
+    }
+
+    fn waiting(&mut self, tokens: &[TokenTree]) {
+        if let [TokenTree::Punct(dot), TokenTree::Ident(word), ..] = tokens
+            && dot.as_char() == '.'
+            && word == "await"
+            && !self.in_tests
+            && !self.source.may_await()
+        {
+            self.report(&tokens[0], "waits outside the rooms that may wait".to_owned());
+        }
+    }
+
+    fn host(&mut self, tokens: &[TokenTree]) {
+        if self.in_tests || self.source.room() == Some("system") {
+            return;
+        }
+        for path in HOST {
+            if is_path(tokens, path) {
+                self.report(&tokens[0], format!("reaches the host by `{}`", path.join("::")));
+            }
+        }
+    }
+
+    fn arrow(&mut self, tokens: &[TokenTree], at: usize) {
+        let TokenTree::Ident(word) = &tokens[at] else { return };
+        if at >= 2 && is_colons(&tokens[at - 2..]) {
+            return;
+        }
+        let mut rest = &tokens[at + 1..];
+        let mut path = self.module_here();
+        match word.to_string().as_str() {
+            "crate" => path.clear(),
+            "loa" if is_colons(rest) && self.source.room() != Some("bin") => path.clear(),
+            "super" => {
+                path.pop();
+                while let [_, _, TokenTree::Ident(up), more @ ..] = rest
+                    && is_colons(rest)
+                    && up == "super"
+                {
+                    path.pop();
+                    rest = more;
+                }
+            }
+            _ => return,
+        }
+        match rest {
+            _ if !path.is_empty() => {}
+            [TokenTree::Ident(word), ..] if word == "as" => {
+                self.report(&tokens[at], "gives the crate another name".to_owned());
+            }
+            _ if is_colons(rest) => self.heads(&tokens[at], &rest[2..]),
+            _ => {}
+        }
+    }
+
+    /// Checks the first name after `crate::`, or each first name of a group.
+    fn heads(&mut self, at: &TokenTree, rest: &[TokenTree]) {
+        match rest.first() {
+            Some(TokenTree::Ident(name)) => self.name(at, &name.to_string()),
+            Some(TokenTree::Group(group)) => {
+                let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
+                for item in tokens.split(|token| matches!(token, TokenTree::Punct(p) if p.as_char() == ',')) {
+                    if !item.is_empty() {
+                        self.heads(at, item);
+                    }
+                }
+            }
+            _ => self.report(at, "names the whole crate at once".to_owned()),
+        }
+    }
+
+    fn name(&mut self, at: &TokenTree, target: &str) {
+        let Some(room) = self.source.room() else { return };
+        let Some(level) = level(target) else {
+            self.report(at, format!("names `{target}`, which is no room of the house"));
+            return;
+        };
+        let allowed = target == room
+            || (room == "conform" && CONFORM_MAY_NAME.contains(&target))
+            || (room != "conform" && level_of(room) > level);
+        if !allowed {
+            self.report(at, format!("`{room}` names `{target}`: an arrow up or sideways"));
+        }
+    }
+
+    fn module_here(&self) -> Vec<String> {
+        let mut path: Vec<String> = self.source.module.iter().map(ToString::to_string).collect();
+        path.extend((0..self.inline).map(|_| "inline".to_owned()));
+        path
+    }
+
+    fn report(&mut self, at: &TokenTree, what: String) {
+        self.found.push(Breach { line: at.span().start().line, what });
+    }
+}
+
+fn level(room: &str) -> Option<u8> {
+    LEVELS.iter().find(|(name, _)| *name == room).map(|(_, level)| *level)
+}
+
+fn level_of(room: &str) -> u8 {
+    level(room).unwrap_or_else(|| panic!("src/{room} has no level: give it one, or another place"))
+}
+
+fn is_colons(tokens: &[TokenTree]) -> bool {
+    matches!(tokens, [TokenTree::Punct(a), TokenTree::Punct(b), ..] if a.as_char() == ':' && b.as_char() == ':')
+}
+
+fn is_path(tokens: &[TokenTree], path: &[&str]) -> bool {
+    let [first, second] = path else { unreachable!("every entry has two parts") };
+    matches!(tokens, [TokenTree::Ident(a), _, _, TokenTree::Ident(b), ..] if a == first && b == second)
+        && is_colons(&tokens[1..])
+        || matches!(tokens, [TokenTree::Ident(a), _, _, TokenTree::Group(group), ..]
+            if a == first && is_colons(&tokens[1..]) && names_directly(group.stream(), second))
+}
+
+fn names_directly(group: TokenStream, word: &str) -> bool {
+    group.into_iter().any(|token| matches!(token, TokenTree::Ident(ident) if ident == word))
+}
+
+fn is_cfg_test(tokens: &[TokenTree]) -> bool {
+    matches!(tokens, [TokenTree::Punct(hash), TokenTree::Group(attribute), ..]
+        if hash.as_char() == '#' && attribute.stream().to_string().replace(' ', "") == "cfg(test)")
+}
+
+fn is_inline_module(tokens: &[TokenTree], at: usize) -> bool {
+    at >= 2
+        && matches!(&tokens[at - 2..], [TokenTree::Ident(word), TokenTree::Ident(_), TokenTree::Group(body), ..]
+            if word == "mod" && body.delimiter() == Delimiter::Brace)
+}
+
+fn ends_item(token: &TokenTree) -> bool {
+    match token {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        _ => false,
+    }
+}
+
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("src/ can be listed") {
+        let path = entry.expect("src/ can be listed").path();
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn sources() -> Vec<(String, String)> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    rust_files(&src, &mut files);
+    files.sort();
+    let name = |path: &Path| path.strip_prefix(&src).expect("below src/").to_string_lossy().into_owned();
+    files.iter().map(|path| (name(path), fs::read_to_string(path).expect("UTF-8"))).collect()
+}
+
+#[test]
+fn the_house_holds() {
+    let sources = sources();
+    assert!(sources.len() > 20, "the walk found only {} files", sources.len());
+    let mut report = Vec::new();
+    for (name, text) in &sources {
+        if name.starts_with("bin/") {
+            continue;
+        }
+        for breach in Source::new(name, text).breaches() {
+            report.push(format!("src/{name}:{}: {}", breach.line, breach.what));
+        }
+    }
+    assert!(report.is_empty(), "{}", report.join("\n"));
+}
+
+#[test]
+fn every_room_has_a_level_and_no_room_is_empty() {
+    for (name, text) in sources() {
+        if name == "lib.rs" || name.starts_with("bin/") {
+            continue;
+        }
+        let room = name.split('/').next().expect("split yields one part at least");
+        assert!(level(room).is_some(), "src/{name}: `{room}` has no level");
+        assert!(text.lines().any(|line| !line.trim().is_empty() && !line.starts_with("//")), "src/{name} is empty");
+    }
+}
+
+#[test]
+fn the_library_has_no_second_door() {
+    let (_, text) = sources().into_iter().find(|(name, _)| name == "lib.rs").expect("there is a library");
+    for line in text.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with("//")) {
+        let plain = line.trim_start_matches("#![").len() < line.len() || line.starts_with("pub mod ");
+        assert!(plain, "lib.rs declares rooms and re-exports nothing, but says: {line}");
+    }
+}
+
+#[test]
+fn programs_only_open_the_command_line() {
+    for (name, text) in sources().into_iter().filter(|(name, _)| name.starts_with("bin/")) {
+        let code = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("//")).count();
+        assert!(code <= 10, "src/{name} has {code} lines of code");
+        assert!(text.contains("loa::cli::"), "src/{name} does not open the command line");
+        assert_eq!(text.matches("loa::").count(), text.matches("loa::cli::").count(), "src/{name} names another room");
+    }
+}
+
+/// What the walk must find: file, source, what the breach says. An empty text stands for silence.
+const VECTORS: &[(&str, &str, &str)] = &[
+    ("policy/exit.rs", "use crate::contract::Phase;", ""),
+    ("policy/exit.rs", "use crate::runner::Engine;", "`policy` names `runner`"),
+    ("policy/exit.rs", "use crate::{contract::Phase, store::Layout};", "`policy` names `store`"),
+    ("policy/exit.rs", "use crate::{contract::{Phase, Action}};", ""),
+    ("policy/exit.rs", "pub use crate::schema::Kind;", "`policy` names `schema`"),
+    ("policy/exit.rs", "use super::backoff::Backoff;", ""),
+    ("policy/exit.rs", "use super::super::runner::Engine;", "`policy` names `runner`"),
+    ("policy/exit.rs", "mod tests { use super::super::super::cli::main; }", "`policy` names `cli`"),
+    ("policy/mod.rs", "use super::runner::Engine;", "`policy` names `runner`"),
+    ("policy/mod.rs", "use super::{contract, runner::Engine};", "`policy` names `runner`"),
+    ("policy/exit.rs", "fn f() { loa::runner::go() }", "`policy` names `runner`"),
+    ("policy/exit.rs", "macro_rules! m { () => { $crate::runner::go() } }", "`policy` names `runner`"),
+    ("policy/exit.rs", "fn f() { println!(\"{}\", crate::cli::x()) }", "`policy` names `cli`"),
+    ("policy/exit.rs", "use crate::*;", "names the whole crate"),
+    ("policy/exit.rs", "use crate as house;", "another name"),
+    ("policy/exit.rs", "pub(crate) fn f() {}", ""),
+    ("policy/exit.rs", "use crate::Engine;", "no room of the house"),
+    ("diag/yaml.rs", "use crate::contract::Phase;", "`diag` names `contract`"),
+    ("conform/rig.rs", "use crate::system::clock;", ""),
+    ("conform/rig.rs", "use crate::policy::Backoff;", "`conform` names `policy`"),
+    ("conform/rig.rs", "use crate::store::Layout;", "`conform` names `store`"),
+    ("runner/engine.rs", "async fn f() { g().await }", ""),
+    ("policy/exit.rs", "async fn f() { g().await }", "waits"),
+    ("cli/main.rs", "async fn f() { g().await }", ""),
+    ("cli/run.rs", "async fn f() { g().await }", "waits"),
+    ("policy/exit.rs", "fn f() { jiff::Timestamp::now(); }", "`Timestamp::now`"),
+    ("system/clock.rs", "fn f() { jiff::Timestamp::now(); }", ""),
+    ("store/format.rs", "fn f() { std::fs::write(a, b); }", "`fs::write`"),
+    ("store/format.rs", "use std::fs::{read, write};", "`fs::write`"),
+    ("store/format.rs", "#[cfg(test)] mod tests { fn f() { std::fs::write(a, b); } }", ""),
+    ("store/format.rs", "#[cfg(test)] mod tests { } fn f() { std::fs::write(a, b); }", "`fs::write`"),
+    ("store/format.rs", "#[cfg(test)] mod tests { use crate::runner::Engine; }", "`store` names `runner`"),
+    ("store/format/tests.rs", "fn f() { std::fs::write(a, b); }", ""),
+];
+
+#[test]
+fn the_walk_sees_what_it_must() {
+    for (name, text, expected) in VECTORS {
+        let found = Source::new(name, text).breaches();
+        let said: Vec<&str> = found.iter().map(|breach| breach.what.as_str()).collect();
+        if expected.is_empty() {
+            assert!(said.is_empty(), "{name}: {text}: {said:?}");
+        } else {
+            assert!(said.iter().any(|what| what.contains(expected)), "{name}: {text}: {said:?}");
+        }
+    }
+}
