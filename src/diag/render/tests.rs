@@ -1,0 +1,35 @@
+//! What a finding looks like.
+
+use super::*;
+use crate::diag::{Budget, Diagnostic, Format, documents};
+
+fn plain(text: &str, finding: &Diagnostic) -> String {
+    anstream::adapter::strip_str(&full(&Source { name: "a.yaml", text }, finding)).to_string()
+}
+
+fn read(text: &str) -> Box<Diagnostic> {
+    documents(text.as_bytes(), Format::Yaml, &Budget::default()).remove(0).expect_err("a bad document")
+}
+
+#[test]
+fn the_line_is_shown_with_the_span_underlined() {
+    let text = "summary: ok\nphase: a\nphase: b\n";
+    insta::assert_snapshot!(plain(text, &read(text)));
+}
+
+#[test]
+fn a_long_line_is_cut_around_the_place() {
+    let text = format!("a: [{}\u{7}{}]\n", "é".repeat(5000), "x".repeat(5000));
+    insta::assert_snapshot!(plain(&text, &read(&text)));
+}
+
+#[test]
+fn a_finding_without_a_place_names_the_file() {
+    insta::assert_snapshot!(plain("", &Budget::default().exceeded(crate::diag::Limit::Bytes, None)));
+}
+
+#[test]
+fn a_finding_for_machines_has_stable_keys() {
+    let text = "a: 1\na: 2\n";
+    insta::assert_snapshot!(format!("{:#}", json("a.yaml", &read(text))));
+}
