@@ -4,3 +4,4 @@ pub mod cli;
 pub mod conform;
 pub mod contract;
 pub mod diag;
+pub mod schema;

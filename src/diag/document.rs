@@ -58,10 +58,10 @@ impl Document {
 
     fn walk(&self, pointer: &str) -> Option<(&Node, Option<Span>)> {
         let mut at = (&self.root, None);
-        for token in pointer.split('/').skip(1) {
+        for token in tokens(pointer) {
             at = match &at.0.value {
                 Value::Map(_) => {
-                    let entry = at.0.entry(&unescape(token))?;
+                    let entry = at.0.entry(&token)?;
                     (&entry.value, Some(entry.key_span))
                 }
                 Value::Seq(items) => (items.get(token.parse::<usize>().ok()?)?, None),
@@ -72,7 +72,7 @@ impl Document {
     }
 }
 
-/// Undoes the escapes of a pointer's token: `~1` is a slash and `~0` a tilde.
-fn unescape(token: &str) -> String {
-    token.replace("~1", "/").replace("~0", "~")
+/// The tokens of a JSON pointer: in them `~1` is a slash and `~0` a tilde.
+pub fn tokens(pointer: &str) -> impl Iterator<Item = String> {
+    pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~"))
 }

@@ -16,7 +16,7 @@ mod suggest;
 
 pub use budget::{Budget, Limit};
 pub use diagnostic::{Diagnostic, Related, Severity};
-pub use document::{Document, Format};
+pub use document::{Document, Format, tokens};
 pub use node::{Entry, Node, Value};
 pub use place::{Place, Span};
 pub use read::{Read, documents};

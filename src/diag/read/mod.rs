@@ -9,7 +9,7 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-use super::{Budget, Diagnostic, Document, Format, Limit, Node};
+use super::{Budget, Diagnostic, Document, Format, Limit};
 
 /// What a reader made of a text: the finding that kept it from reading on is boxed, because it is large and rare.
 pub type Read<T> = Result<T, Box<Diagnostic>>;

@@ -1,0 +1,199 @@
+//! From an error of the schema library to a finding for people: place, expected, found, help.
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind as Error;
+use serde_json::Value;
+
+use super::expect::{alternatives, resolve, words};
+use crate::diag::{Diagnostic, Document, Entry, Node, Value as Found, closest, tokens};
+
+/// A schema and the document that did not pass it.
+#[derive(Clone, Copy)]
+pub(super) struct Case<'a> {
+    pub(super) schema: &'a Value,
+    pub(super) document: &'a Document,
+}
+
+impl Case<'_> {
+    /// What one error means to a reader; an alternative of several shapes may mean several things.
+    pub(super) fn explain(&self, error: &ValidationError<'_>) -> Vec<Diagnostic> {
+        match error.kind() {
+            Error::Required { property: Value::String(name) } => vec![self.missing(error, name)],
+            Error::AdditionalProperties { unexpected } | Error::UnevaluatedProperties { unexpected } => {
+                unexpected.iter().map(|key| self.unknown(error, key)).collect()
+            }
+            Error::AnyOf { context } | Error::OneOfNotValid { context } => self.alternatives(error, context),
+            _ => vec![self.wrong(error)],
+        }
+    }
+
+    fn missing(&self, error: &ValidationError<'_>, name: &str) -> Diagnostic {
+        let holder = error.instance_path().as_str();
+        let shape = self.shape(error);
+        let help = match self.misspelt(holder, shape, name) {
+            Some(entry) => format!("`{}` stands at {}; did you mean `{name}`?", entry.key, entry.key_span.start),
+            None => format!("add the key `{name}`"),
+        };
+        let mut finding = Diagnostic::error("required", format!("{} has no `{name}`", title(holder)))
+            .of(format!("{holder}/{}", escape(name)))
+            .found("no such key")
+            .help(help);
+        let expected =
+            shape.pointer(&format!("/properties/{}", escape(name))).and_then(|asked| words(self.schema, asked));
+        finding.expected = Some(expected.map_or(format!("the key `{name}`"), |words| format!("`{name}`: {words}")));
+        finding.span = self.document.holder_of(holder);
+        finding
+    }
+
+    /// A key of the mapping that the schema does not know and that is nearly `name`.
+    fn misspelt(&self, holder: &str, shape: &Value, name: &str) -> Option<&Entry> {
+        let entries = self.document.node_at(holder)?.entries();
+        let known = |key: &str| shape.pointer("/properties").and_then(|known| known.get(key)).is_some();
+        let strangers = || entries.iter().filter(|entry| !known(&entry.key));
+        let near = closest(name, strangers().map(|entry| entry.key.as_str()))?;
+        entries.iter().find(|entry| entry.key == near)
+    }
+
+    fn unknown(&self, error: &ValidationError<'_>, key: &str) -> Diagnostic {
+        let holder = error.instance_path().as_str();
+        let node = self.document.node_at(holder);
+        let known: Vec<&str> = match self.shape(error).get("properties") {
+            Some(Value::Object(known)) => known.keys().map(String::as_str).collect(),
+            _ => Vec::new(),
+        };
+        let free = known.iter().copied().filter(|name| node.is_none_or(|node| node.entry(name).is_none()));
+        let help = match closest(key, free) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => "remove the key; this format has no others than its own".to_owned(),
+        };
+        let names: Vec<Value> = known.into_iter().map(Value::from).collect();
+        let mut finding = Diagnostic::error("unknown-key", format!("{} has no key `{key}`", title(holder)))
+            .of(format!("{holder}/{}", escape(key)))
+            .expected(alternatives(&names))
+            .found(format!("the key `{key}`"))
+            .help(help);
+        finding.span = node.and_then(|node| node.entry(key)).map(|entry| entry.key_span);
+        finding
+    }
+
+    fn wrong(&self, error: &ValidationError<'_>) -> Diagnostic {
+        let pointer = error.instance_path().as_str();
+        let node = self.document.node_at(pointer);
+        let what = title(pointer);
+        let (code, message) = match error.kind() {
+            Error::Type { .. } if node.is_some_and(|node| node.value == Found::Null) => {
+                ("type", format!("{what} is null"))
+            }
+            Error::Type { .. } => ("type", format!("{what} has the wrong type")),
+            Error::Enum { .. } | Error::Constant { .. } => {
+                ("enum", format!("{what} is none of the values that it can have"))
+            }
+            Error::Format { .. } => ("format", format!("{what} has the wrong form")),
+            Error::Minimum { .. } | Error::Maximum { .. } => ("range", format!("{what} is out of range")),
+            Error::ExclusiveMinimum { .. } | Error::ExclusiveMaximum { .. } => {
+                ("range", format!("{what} is out of range"))
+            }
+            Error::MinLength { .. } | Error::MinItems { .. } | Error::MinProperties { .. } => {
+                ("length", format!("{what} is too short"))
+            }
+            Error::MaxLength { .. } | Error::MaxItems { .. } | Error::MaxProperties { .. } => {
+                ("length", format!("{what} is too long"))
+            }
+            Error::Pattern { .. } => ("pattern", format!("{what} has the wrong form")),
+            _ => ("schema", error.to_string()),
+        };
+        let shape = self.shape(error);
+        let mut finding = Diagnostic::error(code, message).of(pointer);
+        finding.span = self.document.span_of(pointer);
+        finding.expected = words(self.schema, shape);
+        finding.found = node.map(Node::describe);
+        finding.help = node.and_then(|node| remedy(node, shape));
+        finding
+    }
+
+    /// An alternative of shapes: told apart by a constant (`type: USAGE`), the one that was meant is explained; where none
+    /// was meant, the constants are the vocabulary.
+    fn alternatives(&self, error: &ValidationError<'_>, branches: &[Vec<ValidationError<'static>>]) -> Vec<Diagnostic> {
+        let constant = |branch: &[ValidationError<'static>]| {
+            branch.iter().find_map(|error| match error.kind() {
+                Error::Constant { expected_value } => {
+                    Some((error.instance_path().as_str().to_owned(), expected_value.clone()))
+                }
+                _ => None,
+            })
+        };
+        let constants: Vec<_> = branches.iter().filter_map(|branch| constant(branch)).collect();
+        if constants.len() == branches.len() && constants.windows(2).all(|pair| pair[0].0 == pair[1].0) {
+            let words: Vec<Value> = constants.iter().map(|(_, word)| (**word).clone()).collect();
+            return constants.first().map(|(pointer, _)| self.no_such_word(pointer, &words)).into_iter().collect();
+        }
+        let meant = branches.iter().filter(|branch| constant(branch).is_none()).min_by_key(|branch| branch.len());
+        match meant {
+            None => vec![self.wrong(error)],
+            Some(branch) => branch.iter().flat_map(|error| self.explain(error)).collect(),
+        }
+    }
+
+    fn no_such_word(&self, pointer: &str, words: &[Value]) -> Diagnostic {
+        let message = format!("{} is none of the values that it can have", title(pointer));
+        let mut finding = Diagnostic::error("enum", message).of(pointer).expected(alternatives(words));
+        let node = self.document.node_at(pointer);
+        finding.span = self.document.span_of(pointer);
+        finding.found = node.map(Node::describe);
+        finding.help = node.and_then(|node| near_word(node, words));
+        finding
+    }
+
+    /// The part of the schema whose keyword failed.
+    fn shape(&self, error: &ValidationError<'_>) -> &Value {
+        let keyword = error.schema_path().as_str();
+        let parent = keyword.rsplit_once('/').map_or("", |(parent, _)| parent);
+        self.schema.pointer(parent).map_or(&Value::Null, |shape| resolve(self.schema, shape))
+    }
+}
+
+/// What mends a value that is wrong by itself.
+fn remedy(node: &Node, shape: &Value) -> Option<String> {
+    let asked = shape.get("type").and_then(Value::as_str).unwrap_or_default();
+    match &node.value {
+        Found::Null => Some("give it a value; a key without one is left out, not null".to_owned()),
+        Found::Str(text) if matches!(asked, "integer" | "number") && text.parse::<f64>().is_ok() => {
+            Some("remove the quotes: in quotes it is a text".to_owned())
+        }
+        Found::Str(text) if asked == "boolean" && matches!(text.as_str(), "true" | "false") => {
+            Some("remove the quotes: in quotes it is a text".to_owned())
+        }
+        Found::Str(_) if asked == "boolean" => Some("YAML 1.2 knows `true` and `false` only".to_owned()),
+        Found::Int(_) | Found::Float(_) | Found::Bool(_) if asked == "string" => Some("put it in quotes".to_owned()),
+        Found::Str(_) if shape.get("format").is_some_and(|format| format == "date-time") => {
+            Some("write date, `T`, time and zone, as RFC 3339 has it".to_owned())
+        }
+        _ => near_word(node, shape.get("enum").and_then(Value::as_array)?),
+    }
+}
+
+fn near_word(node: &Node, words: &[Value]) -> Option<String> {
+    let near = closest(node.as_str()?, words.iter().filter_map(Value::as_str))?;
+    Some(format!("did you mean `{near}`?"))
+}
+
+/// The value at a pointer, as a reader names it: `decisions[0].id`.
+fn title(pointer: &str) -> String {
+    if pointer.is_empty() {
+        return "the document".to_owned();
+    }
+    let mut path = String::new();
+    for token in tokens(pointer) {
+        if token.bytes().all(|byte| byte.is_ascii_digit()) {
+            path.extend(["[", &token, "]"]);
+        } else {
+            path.extend([if path.is_empty() { "" } else { "." }, &token]);
+        }
+    }
+    format!("`{path}`")
+}
+
+/// A key as a token of a JSON pointer.
+fn escape(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}

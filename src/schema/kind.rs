@@ -1,0 +1,132 @@
+//! What a kind of document is.
+
+use camino::Utf8Path;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
+
+use super::generate;
+use crate::diag::{Diagnostic, Document, Format};
+
+/// A kind of document. A module that owns a type declares its kind in one expression:
+///
+/// ```
+/// use loa::schema::Kind;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// #[serde(deny_unknown_fields)]
+/// #[schemars(title = "Note")]
+/// /// A note.
+/// struct Note {
+///     /// What it says.
+///     text: String,
+/// }
+///
+/// const NOTE: Kind = Kind::of::<Note>("note", || vec![serde_json::json!({"text": "hello"})]).place("notes/*.yaml");
+/// assert_eq!(NOTE.schema()["title"], "Note");
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    name: &'static str,
+    place: &'static str,
+    format: Format,
+    generate: fn(&mut SchemaGenerator) -> Schema,
+    examples: fn() -> Vec<Value>,
+    rules: &'static [Rule],
+}
+
+/// What a schema cannot say about a document: one rule, which finds nothing where it does not apply.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// Stable name, in kebab case; the code of its findings.
+    pub id: &'static str,
+    /// What the rule asks for, in one sentence.
+    pub about: &'static str,
+    /// The rule. It also sees documents that the schema refuses.
+    pub check: fn(&Subject<'_>) -> Vec<Diagnostic>,
+}
+
+/// A document as a rule sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// Where the document was read from.
+    pub path: &'a Utf8Path,
+    /// The document.
+    pub document: &'a Document,
+}
+
+impl Kind {
+    /// The kind of the documents that hold a `T`, with at least one example. In YAML, without rules, found anywhere.
+    ///
+    /// `T` has a title (`#[schemars(title = "…")]`), a doc comment, and denies unknown fields if the format is ours.
+    #[must_use]
+    pub const fn of<T: JsonSchema>(name: &'static str, examples: fn() -> Vec<Value>) -> Self {
+        Self {
+            name,
+            place: "anywhere",
+            format: Format::Yaml,
+            generate: SchemaGenerator::root_schema_for::<T>,
+            examples,
+            rules: &[],
+        }
+    }
+
+    /// Says where such documents lie, as a pattern of paths.
+    #[must_use]
+    pub const fn place(mut self, pattern: &'static str) -> Self {
+        self.place = pattern;
+        self
+    }
+
+    /// Says how they are written.
+    #[must_use]
+    pub const fn written_in(mut self, format: Format) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// Adds what the schema cannot say.
+    #[must_use]
+    pub const fn rules(mut self, rules: &'static [Rule]) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// The name, as the command line takes it and as the schema's file is named.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Where such documents lie.
+    #[must_use]
+    pub fn where_found(&self) -> &'static str {
+        self.place
+    }
+
+    /// How such a file is written: by its extension where that says so, else by the kind.
+    #[must_use]
+    pub fn format_of(&self, path: &Utf8Path) -> Format {
+        match path.extension() {
+            Some("json") if self.format == Format::Yaml => Format::Json,
+            _ => self.format,
+        }
+    }
+
+    /// The lint rules.
+    #[must_use]
+    pub fn lint_rules(&self) -> &'static [Rule] {
+        self.rules
+    }
+
+    /// The JSON Schema, draft 2020-12, generated from the type.
+    #[must_use]
+    pub fn schema(&self) -> Value {
+        generate::schema(self.name, self.generate, (self.examples)())
+    }
+
+    /// The schema's file, as it is committed: pretty, with a line end.
+    #[must_use]
+    pub fn schema_file(&self) -> String {
+        format!("{:#}\n", self.schema())
+    }
+}
