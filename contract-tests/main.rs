@@ -2,3 +2,4 @@
 #![expect(clippy::disallowed_methods, reason = "tests play the host: they write files and start programs")]
 
 mod architecture;
+mod validate;

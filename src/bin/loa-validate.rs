@@ -1,5 +1,5 @@
 //! `loa-validate`: see `loa::cli`.
 
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+    loa::cli::validate().into()
 }

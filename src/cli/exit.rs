@@ -69,8 +69,7 @@ impl From<ExitStatus> for ExitCode {
 }
 
 /// The exit codes that all three programs share, for the end of `--help`.
-pub(super) const SHARED_CODES: &str = "\
-  64   wrong usage
+pub(super) const SHARED_CODES: &str = "  64   wrong usage
   66   an input is missing or unreadable
   70   a defect of this program
   74   something could not be written

@@ -5,23 +5,35 @@
 mod console;
 mod exit;
 mod failure;
+mod kinds;
+mod validate;
 
 pub use exit::ExitStatus;
+pub use kinds::kinds;
+pub use validate::validate;
 
-use clap::Parser;
+use clap::{ArgMatches, Command, Parser};
 use failure::Failure;
 
-/// Parses the command line; `clap`'s own exit code for a wrong one is 2, which would read as BLOCKED.
+/// Parses the command line into a struct.
 fn parse<P: Parser>() -> Result<P, ExitStatus> {
-    P::try_parse().map_err(|error| {
-        let asked_for = !error.use_stderr();
-        let printed = error.print().is_ok();
-        match (asked_for, printed) {
-            (true, true) => ExitStatus::Success,
-            (true, false) => ExitStatus::WriteFailed,
-            (false, _) => ExitStatus::Usage,
-        }
-    })
+    P::try_parse().map_err(|error| not_parsed(&error))
+}
+
+/// Parses the command line by a command that is made at run time.
+fn matches(command: Command) -> Result<ArgMatches, ExitStatus> {
+    command.try_get_matches().map_err(|error| not_parsed(&error))
+}
+
+/// Prints what `clap` has to say; its own exit code for a wrong command line is 2, which would read as BLOCKED.
+fn not_parsed(error: &clap::Error) -> ExitStatus {
+    let asked_for = !error.use_stderr();
+    let printed = error.print().is_ok();
+    match (asked_for, printed) {
+        (true, true) => ExitStatus::Success,
+        (true, false) => ExitStatus::WriteFailed,
+        (false, _) => ExitStatus::Usage,
+    }
 }
 
 /// Ends a program: prints the failure, if there is one, and yields the status.

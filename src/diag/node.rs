@@ -66,10 +66,12 @@ impl Node {
         if let Value::Str(text) = &self.value { Some(text) } else { None }
     }
 
-    /// The part of the span that is worth underlining: of a mapping its first key, of a list its first character.
+    /// The part of the span that is worth underlining: of a mapping over several lines its first key, of such a list its
+    /// first character, of anything else all.
     #[must_use]
     pub fn head(&self) -> Span {
         match &self.value {
+            _ if self.span.start.line == self.span.end.line => self.span,
             Value::Map(entries) => entries.first().map_or(self.span, |entry| entry.key_span),
             Value::Seq(items) if !items.is_empty() => self.span.start.one(),
             _ => self.span,

@@ -88,7 +88,7 @@ fn a_signal_is_explained_by_the_type_that_it_names() {
         ("{\"type\": \"USAGE\", \"context_tokens\": \"5\"}", &["type 1:37 /context_tokens"]),
         ("{\"type\": \"COMPACTION\", \"level\": \"soft\"}", &["enum 1:33 /level"]),
         ("{\"type\": \"USED\", \"context_tokens\": 5}", &["enum 1:10 /type"]),
-        ("{\"context_tokens\": 5}", &["required 1:2 /type"]),
+        ("{\"context_tokens\": 5}", &["required 1:1 /type"]),
         ("[]", &["type 1:1 "]),
     ] {
         assert_eq!(brief(&SIGNAL, line), expected, "{line}");

@@ -60,6 +60,7 @@ impl Reader<'_> {
             Some(first) => Err(Diagnostic::error("many-documents", "a second document begins here")
                 .at(span)
                 .expected("one document a file")
+                .found("another one")
                 .help("put each document into its own file, or remove the `---` line")
                 .related(first, "the first document")
                 .into()),
