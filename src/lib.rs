@@ -5,3 +5,4 @@ pub mod conform;
 pub mod contract;
 pub mod diag;
 pub mod schema;
+pub mod policy;

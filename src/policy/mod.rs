@@ -1,0 +1,19 @@
+//! Every rule that decides: what an exit means, how long to wait, when the context is too full, when to call a human.
+//!
+//! Level 1 of the house, and pure: no clock, no environment, no I/O, no waiting. What changes (time, counts, random
+//! numbers) comes in as arguments, so each rule is a table in a test. The runner acts on the answers; the judge must
+//! not know them.
+
+mod backoff;
+mod context;
+mod execution;
+mod exit;
+mod signature;
+mod triggers;
+
+pub use backoff::Backoff;
+pub use context::{ContextTracker, NearLimit, Observation, check_limits, percent_of_hard};
+pub use execution::Execution;
+pub use exit::{Ending, Outcome};
+pub use signature::Signature;
+pub use triggers::{TriggerCounters, TriggerLimits, trigger_for_failure};
