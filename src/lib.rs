@@ -6,3 +6,4 @@ pub mod contract;
 pub mod diag;
 pub mod schema;
 pub mod policy;
+pub mod system;

@@ -1,0 +1,48 @@
+//! The time: of the calendar, for documents, and monotonic, for measuring, in one value.
+#![expect(clippy::disallowed_methods, reason = "this is where the clock is read")]
+
+use std::time::{Duration, Instant};
+
+use jiff::{Timestamp, Unit};
+
+/// One reading of both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    wall: Timestamp,
+    steady: Instant,
+}
+
+impl Moment {
+    /// Calendar time, to the millisecond; it may jump when somebody sets the clock.
+    #[must_use]
+    pub fn wall(self) -> Timestamp {
+        self.wall
+    }
+
+    /// Time that passed from `earlier` to here, by the monotonic clock; zero when `earlier` is later.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        self.steady.saturating_duration_since(earlier.steady)
+    }
+}
+
+/// Reads both clocks.
+#[must_use]
+pub fn now() -> Moment {
+    let wall = Timestamp::now();
+    // Rounding a time of this millennium down to its millisecond cannot leave the range of a timestamp.
+    Moment { wall: wall.round(Unit::Millisecond).unwrap_or(wall), steady: Instant::now() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_measures_forwards_only() {
+        let (first, second) = (now(), now());
+        assert_eq!(first.since(second), Duration::ZERO);
+        assert!(second.since(first) < Duration::from_mins(1));
+        assert_eq!(first.wall().as_microsecond() % 1000, 0, "milliseconds are enough in a document");
+    }
+}

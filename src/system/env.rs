@@ -1,0 +1,48 @@
+//! The process's own environment: variables, folders, whether a person is there.
+#![expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+/// The variable's value; `None` when it is unset, empty or not UTF-8.
+#[must_use]
+pub fn var(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Every variable whose name and value are UTF-8, sorted by name.
+#[must_use]
+pub fn vars() -> BTreeMap<String, String> {
+    let utf8 = |text: OsString| text.into_string().ok();
+    std::env::vars_os().filter_map(|(name, value)| Some((utf8(name)?, utf8(value)?))).collect()
+}
+
+/// The folder that the process was started in.
+///
+/// # Errors
+/// When that folder is gone or may not be read.
+pub fn current_dir() -> io::Result<PathBuf> {
+    std::env::current_dir()
+}
+
+/// The running program's own file.
+///
+/// # Errors
+/// When the host does not say.
+pub fn current_exe() -> io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
+/// The user's home folder, from `HOME`.
+#[must_use]
+pub fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
+}
+
+/// Whether standard input and standard output are both a terminal: somebody may be watching.
+#[must_use]
+pub fn is_interactive() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}

@@ -1,0 +1,265 @@
+//! Files that survive: durable replacement, private modes, capped reads, and errors that always carry the path.
+//!
+//! A write is a temporary file in the same folder, sync, rename, sync of the folder. A reader therefore sees the old
+//! content or the new one and never a part, and what was acknowledged is still there after a power cut.
+#![expect(clippy::disallowed_methods, reason = "this is where files are written")]
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tempfile::Builder;
+
+/// How the name of an unfinished write ends; one that is left behind by a killed process may be removed.
+const UNFINISHED: &str = ".unfinished";
+
+/// A file operation that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}", path.display())]
+pub struct FileError {
+    /// What was tried, such as `read`.
+    pub action: &'static str,
+    /// The file or folder.
+    pub path: PathBuf,
+    /// What the host said.
+    pub source: io::Error,
+}
+
+impl FileError {
+    fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self { action, path: path.to_path_buf(), source }
+    }
+
+    /// Whether the file or folder simply is not there.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        self.source.kind() == io::ErrorKind::NotFound
+    }
+}
+
+/// Who may read a new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Privacy {
+    /// Its owner alone: mode 0600.
+    Private,
+    /// Whoever the process's umask lets: mode 0666 less the umask.
+    Shared,
+}
+
+impl Privacy {
+    fn mode(self) -> u32 {
+        match self {
+            Self::Private => 0o600,
+            Self::Shared => 0o666,
+        }
+    }
+}
+
+/// Replaces a file's content, durably; the folder must exist.
+///
+/// # Errors
+/// [`FileError`] when any step fails; the old content is then untouched.
+pub fn write_durably(path: &Path, content: &[u8], privacy: Privacy) -> Result<(), FileError> {
+    let failed = || FileError::at("write", path);
+    let folder = folder_of(path);
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut unfinished = Builder::new()
+        .prefix(&format!(".{name}."))
+        .suffix(UNFINISHED)
+        .permissions(Permissions::from_mode(privacy.mode()))
+        .tempfile_in(folder)
+        .map_err(failed())?;
+    unfinished.write_all(content).map_err(failed())?;
+    unfinished.as_file().sync_all().map_err(failed())?;
+    unfinished.persist(path).map_err(|error| failed()(error.error))?;
+    sync_folder(folder)
+}
+
+/// Creates a folder and those above it, and makes their names durable. An existing folder is fine.
+///
+/// # Errors
+/// [`FileError`], also when something that is no folder has the name.
+pub fn ensure_folder(path: &Path) -> Result<(), FileError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(path).map_err(FileError::at("create the folder", path))?;
+    sync_folder(folder_of(path))
+}
+
+/// Moves a file or folder within one file system, durably.
+///
+/// # Errors
+/// [`FileError`] with the path of `from`.
+pub fn rename(from: &Path, to: &Path) -> Result<(), FileError> {
+    fs::rename(from, to).map_err(FileError::at("move", from))?;
+    sync_folder(folder_of(to))?;
+    sync_folder(folder_of(from))
+}
+
+/// Removes a file, durably. One that is not there is fine.
+///
+/// # Errors
+/// [`FileError`].
+pub fn remove(path: &Path) -> Result<(), FileError> {
+    match fs::remove_file(path) {
+        Ok(()) => sync_folder(folder_of(path)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(FileError::at("remove", path)(error)),
+    }
+}
+
+/// Removes a folder with everything in it. One that is not there is fine.
+///
+/// # Errors
+/// [`FileError`].
+pub fn remove_tree(path: &Path) -> Result<(), FileError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FileError::at("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes what writes that never finished left in a folder. Only for the owner of the folder, when nobody writes.
+///
+/// # Errors
+/// [`FileError`]; a folder that is not there is fine.
+pub fn remove_unfinished(folder: &Path) -> Result<(), FileError> {
+    for path in list(folder)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with('.') && name.ends_with(UNFINISHED) {
+            remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// What stands in a folder, sorted; nothing when the folder is not there.
+///
+/// # Errors
+/// [`FileError`], also when the path is no folder.
+pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let failed = || FileError::at("list", folder);
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed())?,
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        paths.push(entry.map_err(failed())?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Reads a regular file of at most `limit` bytes.
+///
+/// # Errors
+/// [`FileError`]: not there, no regular file, unreadable, or longer than `limit`.
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    let failed = || FileError::at("read", path);
+    let refused = |reason: String| failed()(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    // Asked before opening: opening a named pipe waits for its other end.
+    let kind = fs::metadata(path).map_err(failed())?;
+    if !kind.is_file() {
+        let reason = if kind.is_dir() { "it is a folder" } else { "it is no regular file" };
+        return Err(refused(reason.to_owned()));
+    }
+    let file = File::open(path).map_err(failed())?;
+    let mut content = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut content).map_err(failed())?;
+    if content.len() as u64 > limit {
+        return Err(refused(format!("it is longer than the {limit} bytes allowed here")));
+    }
+    Ok(content)
+}
+
+/// A file that grows at its end: a log, a stream of events.
+#[derive(Debug)]
+pub struct Appender {
+    path: PathBuf,
+    file: File,
+}
+
+impl Appender {
+    /// Opens the file, creating it when it is not there.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn open(path: &Path, privacy: Privacy) -> Result<Self, FileError> {
+        let mut options = OpenOptions::new();
+        let file = options.append(true).create(true).mode(privacy.mode()).open(path);
+        Ok(Self { path: path.to_path_buf(), file: file.map_err(FileError::at("open", path))? })
+    }
+
+    /// Where the file is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends all of `bytes`; another process sees them at once, a power cut may still take them.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), FileError> {
+        self.file.write_all(bytes).map_err(FileError::at("append to", &self.path))
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn sync_folder(folder: &Path) -> Result<(), FileError> {
+    File::open(folder).and_then(|open| open.sync_all()).map_err(FileError::at("sync", folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_replaces_the_whole_file_and_leaves_nothing_beside_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("design.yaml");
+        write_durably(&path, b"a long first content", Privacy::Private).expect("written");
+        write_durably(&path, b"second", Privacy::Private).expect("written");
+        assert_eq!(read(&path, 6).expect("read"), b"second");
+        assert_eq!(list(folder.path()).expect("listed"), std::slice::from_ref(&path));
+        assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_folder_in_the_files_place_is_refused_with_the_path_and_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("design.yaml");
+        ensure_folder(&path.join("inside")).expect("made");
+        let error = write_durably(&path, b"x", Privacy::Shared).expect_err("a folder has the name");
+        assert!(error.to_string().contains("design.yaml"), "{error}");
+        assert!(read(&path, 9).expect_err("no file").source.to_string().contains("folder"));
+        assert_eq!(list(folder.path()).expect("listed").len(), 1, "the unfinished write is gone");
+    }
+
+    #[test]
+    fn a_read_stops_at_its_limit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("big");
+        write_durably(&path, b"1234567", Privacy::Shared).expect("written");
+        assert_eq!(read(&path, 7).expect("fits").len(), 7);
+        assert!(read(&path, 6).expect_err("too long").source.to_string().contains("6 bytes"));
+        assert!(read(&folder.path().join("none"), 6).expect_err("missing").is_not_found());
+    }
+
+    #[test]
+    fn only_unfinished_writes_are_cleared_away() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in [".design.yaml.x1.unfinished", "notes.unfinished", ".keep"] {
+            write_durably(&folder.path().join(name), b"", Privacy::Shared).expect("written");
+        }
+        remove_unfinished(folder.path()).expect("cleared");
+        let left: Vec<_> = list(folder.path()).expect("listed");
+        assert_eq!(left, [folder.path().join(".keep"), folder.path().join("notes.unfinished")]);
+    }
+}

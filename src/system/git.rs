@@ -1,0 +1,98 @@
+//! What a git repository looks like now, to tell whether work changed anything. Read only, and no repository is fine.
+
+use std::path::Path;
+use std::process::Output;
+
+use sha2::{Digest, Sha256};
+
+/// The state of a work tree: its commit and a digest of everything that differs from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The commit; `None` before the first.
+    pub head: Option<String>,
+    /// SHA-256 in hex over the differences from the commit and over the untracked files' names, sizes and times.
+    pub tree: String,
+}
+
+/// The state of the repository that contains `folder`, without the paths in `except`; `None` when there is no
+/// repository or no git.
+#[must_use]
+pub fn snapshot(folder: &Path, except: &[&str]) -> Option<Snapshot> {
+    git(folder, &["rev-parse", "--git-dir"])?;
+    let head = git(folder, &["rev-parse", "--verify", "-q", "HEAD"]);
+    let excluded: Vec<String> = except.iter().map(|path| format!(":(exclude){path}")).collect();
+    let with_paths = |arguments: &[&str]| {
+        let mut all: Vec<&str> = arguments.to_vec();
+        all.extend(["--", "."]);
+        all.extend(excluded.iter().map(String::as_str));
+        git(folder, &all)
+    };
+    let mut digest = Sha256::new();
+    let base: &[&str] = if head.is_some() { &["HEAD"] } else { &["--cached"] };
+    let diff = with_paths(&[&["diff", "--no-ext-diff", "--no-textconv", "--binary"], base].concat())?;
+    digest.update(&diff);
+    let untracked = with_paths(&["ls-files", "--others", "--exclude-standard", "-z"])?;
+    for name in untracked.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        digest.update(name);
+        digest.update(describe(folder, name));
+    }
+    let head = head.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
+    Some(Snapshot { head, tree: hex(&digest.finalize()) })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+fn describe(folder: &Path, name: &[u8]) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    let path = folder.join(std::ffi::OsStr::from_bytes(name));
+    std::fs::symlink_metadata(path)
+        .map_or_else(|_| "gone".to_owned(), |m| format!("{}:{:?}", m.len(), m.modified().ok()))
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
+    #[expect(clippy::disallowed_methods, reason = "a short-lived reader that needs none of `process`'s care")]
+    let output: Output = std::process::Command::new("git")
+        .args(arguments)
+        .current_dir(folder)
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .ok()?;
+    output.status.success().then_some(output.stdout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_content_or_of_an_untracked_file_changes_the_snapshot() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = folder.path();
+        assert_eq!(snapshot(at, &[]), None, "no repository");
+        git(at, &["init", "-q"]).expect("git is present");
+        let empty = snapshot(at, &[".loa-run"]).expect("a repository");
+        assert_eq!(empty.head, None);
+        let write = |name: &str, text: &str| {
+            super::super::files::write_durably(&at.join(name), text.as_bytes(), super::super::files::Privacy::Shared)
+                .expect("written");
+        };
+        write("a", "one");
+        let one = snapshot(at, &[".loa-run"]).expect("a repository");
+        assert_ne!(one, empty);
+        super::super::files::ensure_folder(&at.join(".loa-run")).expect("made");
+        write(".loa-run/state", "x");
+        assert_eq!(snapshot(at, &[".loa-run"]).expect("a repository"), one, "excepted paths do not count");
+        git(at, &["add", "a"]).expect("added");
+        git(at, &["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "first"]).expect("committed");
+        let committed = snapshot(at, &[".loa-run"]).expect("a repository");
+        assert!(committed.head.is_some());
+        write("a", "two");
+        let edited = snapshot(at, &[".loa-run"]).expect("a repository");
+        write("a", "six");
+        assert_ne!(snapshot(at, &[".loa-run"]).expect("a repository"), edited, "content counts, not only names");
+    }
+}

@@ -1,0 +1,100 @@
+//! A small process that outlives us just long enough to end our children.
+//!
+//! It is our own program with a hidden argument, in a group of its own so that Ctrl-C does not reach it, reading the
+//! process groups to watch from a pipe. When we die by any cause the kernel closes the pipe; the guard then ends the
+//! groups, and what left them but still carries our mark in its environment.
+
+use std::collections::BTreeSet;
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+
+use super::process::Command;
+use super::sweep;
+
+/// The hidden first argument that makes our program a guard.
+pub const ARGUMENT: &str = "__guard";
+/// How long a group may take to obey TERM.
+const GRACE: Duration = Duration::from_millis(300);
+const LOOK: Duration = Duration::from_millis(5);
+const DONE: &str = "done";
+
+/// The guard, seen from the process that it guards. Dropped, it is told that everything ended well.
+#[derive(Debug)]
+pub struct Guard {
+    child: Child,
+    pipe: Option<ChildStdin>,
+}
+
+impl Guard {
+    /// Starts a guard: `program` is our own file; `mark` is the variable and value that our children carry.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(program: &Path, mark: (&str, &str)) -> io::Result<Self> {
+        // Without the mark in its own environment, or its sweep and the sweep of an outer session would find itself.
+        let command = Command::new(program).args([ARGUMENT, mark.0, mark.1]).env_remove(mark.0);
+        let mut child = command.prepared().stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let pipe = child.stdin.take();
+        Ok(Self { child, pipe })
+    }
+
+    /// From now on the group dies with us.
+    pub fn watch(&mut self, group: u32) {
+        self.say(&format!("+{group}"));
+    }
+
+    /// The group is over; its number may pass to a stranger.
+    pub fn forget(&mut self, group: u32) {
+        self.say(&format!("-{group}"));
+    }
+
+    fn say(&mut self, line: &str) {
+        // A guard that somebody killed cannot be told anything; the sweep at the next start is left.
+        let _ = self.pipe.as_mut().map(|pipe| pipe.write_all(format!("{line}\n").as_bytes()));
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.say(DONE);
+        self.pipe = None;
+        let _ = self.child.wait();
+    }
+}
+
+/// The guard's whole life: reads groups until the pipe closes, then ends what is left. Call it first thing in `main`,
+/// with the arguments that follow [`ARGUMENT`].
+pub fn serve(arguments: &[String]) {
+    let mut groups = BTreeSet::new();
+    for line in io::stdin().lock().lines().map_while(Result::ok) {
+        match line.split_at_checked(1) {
+            _ if line == DONE => return,
+            Some(("+", group)) => drop(group.parse::<i32>().map(|group| groups.insert(group))),
+            Some(("-", group)) => drop(group.parse::<i32>().map(|group| groups.remove(&group))),
+            _ => {}
+        }
+    }
+    end(&groups);
+    if let [name, value, ..] = arguments {
+        let _ = sweep::end_processes_with(name, value);
+    }
+}
+
+fn end(groups: &BTreeSet<i32>) {
+    let groups: Vec<Pid> = groups.iter().filter_map(|group| Pid::from_raw(*group)).collect();
+    for group in &groups {
+        let _ = kill_process_group(*group, Signal::TERM);
+    }
+    let mut waited = Duration::ZERO;
+    while waited < GRACE && groups.iter().any(|group| test_kill_process_group(*group).is_ok()) {
+        std::thread::sleep(LOOK);
+        waited += LOOK;
+    }
+    for group in &groups {
+        let _ = kill_process_group(*group, Signal::KILL);
+    }
+}

@@ -1,0 +1,122 @@
+//! One owner at a time: an advisory lock on a file that says who holds it.
+//!
+//! The kernel drops the lock when its holder dies by any cause, so a stale one is recognised by being free and is never
+//! guessed from a process id or an age. The text inside only tells a refused second comer whom to look for.
+#![expect(clippy::disallowed_methods, reason = "the lock's file is opened in place: renaming it would lose the lock")]
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use super::files::FileError;
+
+/// Who holds a lock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Process id.
+    pub pid: u32,
+    /// When it took the lock.
+    pub since: Timestamp,
+}
+
+/// Why a lock was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Somebody else holds it.
+    #[error("{} is held by {}", path.display(), describe(holder.as_ref()))]
+    Held {
+        /// The lock's file.
+        path: PathBuf,
+        /// Who, unless the holder has not written it yet.
+        holder: Option<Holder>,
+    },
+    /// The file could not be opened, read, written or locked.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+fn describe(holder: Option<&Holder>) -> String {
+    holder.map_or_else(|| "another process".to_owned(), |h| format!("process {} since {}", h.pid, h.since))
+}
+
+/// A lock that is held until this value is dropped or the process dies.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock at once or says who has it; `now` is written inside.
+    ///
+    /// # Errors
+    /// [`LockError::Held`] when somebody has it; [`LockError::File`] when the file cannot be used.
+    pub fn take(path: &Path, now: Timestamp) -> Result<Self, LockError> {
+        let failed = |source| FileError { action: "lock", path: path.to_path_buf(), source };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let mut file = options.open(path).map_err(failed)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                return Err(LockError::Held { path: path.to_path_buf(), holder: read_holder(&mut file) });
+            }
+            Err(error) => return Err(failed(error.into()).into()),
+        }
+        let holder = Holder { pid: std::process::id(), since: now };
+        let text = serde_json::to_string(&holder).map_err(|error| failed(error.into()))?;
+        let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{text}"));
+        written.map_err(failed)?;
+        Ok(Self { _file: file })
+    }
+
+    /// Who holds the lock now; `None` when nobody does.
+    ///
+    /// # Errors
+    /// [`FileError`] when the file is there and cannot be used.
+    pub fn holder(path: &Path) -> Result<Option<Holder>, FileError> {
+        let failed = |source| FileError { action: "look at the lock", path: path.to_path_buf(), source };
+        let mut file = match File::open(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(failed)?,
+        };
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(None),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                // Between taking the lock and writing its name a holder is anonymous, and present all the same.
+                Ok(Some(read_holder(&mut file).unwrap_or(Holder { pid: 0, since: Timestamp::UNIX_EPOCH })))
+            }
+            Err(error) => Err(failed(error.into())),
+        }
+    }
+}
+
+fn read_holder(file: &mut File) -> Option<Holder> {
+    let mut text = String::new();
+    file.take(4096).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_is_refused_and_told_who_until_the_first_lets_go() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("lock");
+        let now: Timestamp = "2026-01-31T14:00:00Z".parse().expect("a timestamp");
+        let first = Lock::take(&path, now).expect("free");
+        let refused = Lock::take(&path, now).expect_err("held").to_string();
+        let me = std::process::id();
+        assert!(refused.contains(&format!("process {me} since 2026-01-31T14:00:00Z")), "{refused}");
+        assert_eq!(Lock::holder(&path).expect("looked"), Some(Holder { pid: me, since: now }));
+        drop(first);
+        assert_eq!(Lock::holder(&path).expect("looked"), None, "the text is still there and means nothing");
+        Lock::take(&path, now).expect("free again");
+    }
+}

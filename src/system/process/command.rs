@@ -1,0 +1,103 @@
+//! What to start.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use super::Running;
+
+/// A program with its arguments, environment and folder. Standard input is empty; both outputs are piped to us.
+#[derive(Debug, Clone)]
+pub struct Command {
+    program: OsString,
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, Option<OsString>)>,
+    inherit: bool,
+    folder: Option<PathBuf>,
+}
+
+impl Command {
+    /// A program by path, or by a name to look up in `PATH`. It inherits our environment.
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        let program = program.as_ref().to_owned();
+        Self { program, arguments: Vec::new(), environment: Vec::new(), inherit: true, folder: None }
+    }
+
+    /// Appends arguments.
+    #[must_use]
+    pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets one variable.
+    #[must_use]
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.environment.push((name.as_ref().to_owned(), Some(value.as_ref().to_owned())));
+        self
+    }
+
+    /// Takes one variable away.
+    #[must_use]
+    pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
+        self.environment.push((name.as_ref().to_owned(), None));
+        self
+    }
+
+    /// Starts from an empty environment instead of ours.
+    #[must_use]
+    pub fn env_clear(mut self) -> Self {
+        self.inherit = false;
+        self
+    }
+
+    /// The folder to start in; a relative program path is relative to it.
+    #[must_use]
+    pub fn folder(mut self, folder: impl AsRef<Path>) -> Self {
+        self.folder = Some(folder.as_ref().to_path_buf());
+        self
+    }
+
+    /// Starts it in a process group of its own.
+    ///
+    /// # Errors
+    /// When the host cannot start it: no such program, not executable, no such folder, no more processes.
+    pub fn spawn(&self) -> io::Result<Running> {
+        let mut command = self.prepared();
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut command = tokio::process::Command::from(command);
+        command.kill_on_drop(true);
+        command.spawn().map(Running::new)
+    }
+
+    /// The host's form of this command, in a group of its own.
+    pub(in crate::system) fn prepared(&self) -> std::process::Command {
+        use std::os::unix::process::CommandExt;
+        #[expect(clippy::disallowed_methods, reason = "this is where processes are started")]
+        let mut command = std::process::Command::new(self.resolved_program());
+        command.args(&self.arguments).process_group(0);
+        if !self.inherit {
+            command.env_clear();
+        }
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        command
+    }
+
+    /// A relative path with a slash is ambiguous once a folder is set: the host may resolve it in ours or in the child's.
+    fn resolved_program(&self) -> OsString {
+        let path = Path::new(&self.program);
+        match &self.folder {
+            Some(folder) if path.is_relative() && path.components().count() > 1 => folder.join(path).into_os_string(),
+            _ => self.program.clone(),
+        }
+    }
+}

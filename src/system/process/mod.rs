@@ -1,0 +1,20 @@
+//! Child processes: each in a group of its own, streamed with bounded memory, ended as a whole.
+//!
+//! - `command`: what to start, and starting it through `posix_spawn` (no `pre_exec`, which costs fifteen times as much).
+//! - `running`: a child that was started: its output, its end, and the ladder that ends it.
+//! - `output`: a pipe cut into lines, or into pieces where a line is long.
+//! - `exit`: how a child ended. `capture`: run to the end and keep the output. `interrupt`: signals sent to ourselves.
+
+mod capture;
+mod command;
+mod exit;
+mod interrupt;
+mod output;
+mod running;
+
+pub use capture::{Captured, capture};
+pub use command::Command;
+pub use exit::{Exit, signal_name};
+pub use interrupt::{Interrupt, Interrupts};
+pub use output::{LONGEST_PIECE, Piece, Stream};
+pub use running::{Event, Running, kill_group};

@@ -1,0 +1,109 @@
+//! Finds the processes that a dead session left behind, by an entry in their environment, and ends them.
+//!
+//! A process that left its group (a daemon, `setsid`, `nohup`) still carries the environment that it was started with.
+//! Never ended: ourselves, our own ancestors, processes of other users. Only Linux shows environments; elsewhere nothing
+//! is found.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, getuid, pidfd_open, pidfd_send_signal};
+
+/// How long a process may take to obey TERM.
+const GRACE: Duration = Duration::from_millis(300);
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Ends every process of ours whose environment has `name=value`, and says how many there were.
+#[must_use]
+pub fn end_processes_with(name: &str, value: &str) -> usize {
+    let entry = format!("{name}={value}");
+    let found = matching(&entry);
+    signal_all(&found, &entry, Signal::TERM);
+    let mut waited = Duration::ZERO;
+    while waited < GRACE && !matching(&entry).is_empty() {
+        sleep(LOOK);
+        waited += LOOK;
+    }
+    // Those that were born meanwhile are among them.
+    signal_all(&matching(&entry), &entry, Signal::KILL);
+    found.len()
+}
+
+fn signal_all(pids: &BTreeSet<i32>, entry: &str, signal: Signal) {
+    for raw in pids {
+        let Some(pid) = Pid::from_raw(*raw) else { continue };
+        // The descriptor pins the process; looked at again behind it, the number cannot have passed to a stranger.
+        let Ok(pinned) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
+        if has_entry(*raw, entry) {
+            // It may end by itself in this moment, which is as good.
+            let _ = pidfd_send_signal(&pinned, signal);
+        }
+    }
+}
+
+fn matching(entry: &str) -> BTreeSet<i32> {
+    let spared = ancestors();
+    let Ok(processes) = fs::read_dir("/proc") else { return BTreeSet::new() };
+    let uid = getuid().as_raw();
+    processes
+        .filter_map(|process| {
+            let process = process.ok()?;
+            let pid: i32 = process.file_name().to_str()?.parse().ok()?;
+            let ours = process.metadata().ok()?.uid() == uid;
+            (ours && !spared.contains(&pid) && has_entry(pid, entry)).then_some(pid)
+        })
+        .collect()
+}
+
+fn has_entry(pid: i32, entry: &str) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|found| found == entry.as_bytes())
+}
+
+/// Ourselves and everything above us.
+fn ancestors() -> BTreeSet<i32> {
+    let mut spared = BTreeSet::new();
+    let mut pid = getpid().as_raw_nonzero().get();
+    while pid > 0 && spared.insert(pid) {
+        pid = parent(pid).unwrap_or(0);
+    }
+    spared
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::process::{Command, Event};
+
+    #[test]
+    fn a_daemon_outside_its_group_is_found_by_its_environment_and_a_stranger_is_not() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let value = crate::system::ids::session();
+            let daemon = Command::new("sh").args(["-c", "setsid sleep 60 & echo $!; wait"]);
+            let mut running = daemon.clone().env("SWEEP_TEST", &value).spawn().expect("sh");
+            let mut stranger = daemon.env("SWEEP_TEST", format!("{value}x")).spawn().expect("sh");
+            assert!(matches!(running.next().await, Event::Output(_)));
+            assert!(matches!(stranger.next().await, Event::Output(_)));
+            assert!(end_processes_with("SWEEP_TEST", &value) >= 2, "the shell and the daemon");
+            assert!(matching(&format!("SWEEP_TEST={value}")).is_empty());
+            assert_eq!(matching(&format!("SWEEP_TEST={value}x")).len(), 2, "the stranger and its daemon live");
+            assert!(end_processes_with("SWEEP_TEST", &format!("{value}x")) >= 2);
+        });
+    }
+
+    #[test]
+    fn we_and_those_above_us_are_spared() {
+        let spared = ancestors();
+        assert!(spared.contains(&getpid().as_raw_nonzero().get()));
+        assert!(spared.contains(&1) || spared.len() > 1);
+    }
+}
