@@ -1,6 +1,7 @@
 //! Loa's runtime contract, executed, validated and measured.
 
 pub mod cli;
+pub mod config;
 pub mod conform;
 pub mod contract;
 pub mod diag;

@@ -1,0 +1,158 @@
+//! From bytes, environment and flags to settings, or to findings that say what is wrong and where.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::settings::{Origins, Settings, effective, leaves};
+use super::{ConfigDocument, Origin, Override, check, kind};
+use crate::diag::{Budget, Diagnostic, Document, Format, Severity, closest, documents};
+use crate::system::files::{self, FileError};
+
+/// The name of the configuration file in a workspace.
+pub const FILE_NAME: &str = ".loa.config.yaml";
+
+/// A configuration file that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What stands in it.
+    pub bytes: Vec<u8>,
+}
+
+/// Why there are no settings.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file is there and cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] FileError),
+    /// The file, a variable or a flag says something wrong.
+    #[error("{} {}", findings.len(), if findings.len() == 1 { "problem in the configuration" } else { "problems in the configuration" })]
+    Invalid {
+        /// The file that findings with a place are about; `None` when there is no file.
+        source_file: Option<Source>,
+        /// What is wrong; at least one.
+        findings: Vec<Diagnostic>,
+    },
+}
+
+/// Reads a configuration file, if it is there, and resolves it.
+///
+/// # Errors
+/// [`ConfigError::Unreadable`] when the file is there and cannot be read, otherwise as [`resolve`].
+pub fn load(path: &Path, overrides: Vec<Override>) -> Result<Settings, ConfigError> {
+    let source = match files::read(path, Budget::default().bytes) {
+        Ok(bytes) => Some(Source { path: path.to_path_buf(), bytes }),
+        Err(error) if error.is_not_found() => None,
+        Err(error) => return Err(error.into()),
+    };
+    resolve(source, overrides)
+}
+
+/// Resolves what the file, the environment and the flags say; `overrides` has the strongest last.
+///
+/// # Errors
+/// [`ConfigError::Invalid`] with everything that is wrong.
+pub fn resolve(source: Option<Source>, overrides: Vec<Override>) -> Result<Settings, ConfigError> {
+    match settings(source.as_ref(), overrides) {
+        Ok(settings) => Ok(settings),
+        Err(findings) => Err(ConfigError::Invalid { source_file: source, findings }),
+    }
+}
+
+fn settings(source: Option<&Source>, overrides: Vec<Override>) -> Result<Settings, Vec<Diagnostic>> {
+    let file = source.map(read).transpose()?;
+    let mut tree = file.as_ref().map_or_else(|| Value::Object(Map::new()), Document::to_json);
+    let wrong: Vec<Diagnostic> = overrides.iter().filter_map(|value| put(&mut tree, value).err()).collect();
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let config = typed(tree)?;
+    let path_and_file = source.map(|source| source.path.clone()).zip(file);
+    let origins = Origins { file: path_and_file, overrides };
+    let conflicts = check::conflicts(&config).iter().map(|conflict| conflict.finding(&origins)).collect::<Vec<_>>();
+    if !conflicts.is_empty() {
+        return Err(conflicts);
+    }
+    let warnings = origins.file.as_ref().map_or_else(Vec::new, |(_, document)| check::warnings(document));
+    Ok(Settings { config, origins, warnings })
+}
+
+fn read(source: &Source) -> Result<Document, Vec<Diagnostic>> {
+    let document = documents(&source.bytes, Format::Yaml, &Budget::default())
+        .pop()
+        .expect("a YAML file is one document or one finding")
+        .map_err(|finding| vec![*finding])?;
+    let errors: Vec<_> =
+        kind::findings(&document).into_iter().filter(|finding| finding.severity == Severity::Error).collect();
+    if errors.is_empty() { Ok(document) } else { Err(errors) }
+}
+
+/// Reads the tree into types. It has passed the schema, so only a number beyond every sense can still be wrong.
+fn typed(tree: Value) -> Result<ConfigDocument, Vec<Diagnostic>> {
+    serde_json::from_value(whole_numbers(tree))
+        .map_err(|error| vec![Diagnostic::error("config-value", format!("a value is out of range: {error}"))])
+}
+
+/// Writes `3.0` as `3`: a schema takes both for an integer, a type only the latter.
+fn whole_numbers(value: Value) -> Value {
+    match value {
+        Value::Number(number) => {
+            #[expect(clippy::cast_possible_truncation, reason = "the range is checked on the same line")]
+            let whole = number.as_f64().filter(|n| number.is_f64() && n.fract() == 0.0 && n.abs() < 9e15);
+            whole.map_or(Value::Number(number), |n| (n as i64).into())
+        }
+        Value::Array(items) => items.into_iter().map(whole_numbers).collect(),
+        Value::Object(entries) => entries.into_iter().map(|(key, value)| (key, whole_numbers(value))).collect(),
+        other => other,
+    }
+}
+
+/// Puts a value of the environment or of a flag into the tree, once it has passed the schema by itself.
+fn put(tree: &mut Value, value: &Override) -> Result<(), Diagnostic> {
+    let scalar = serde_json::from_str(&value.value).unwrap_or_else(|_| Value::String(value.value.clone()));
+    let mut alone = Value::Object(Map::new());
+    insert(&mut alone, &value.key, scalar.clone());
+    let text = alone.to_string();
+    let document = documents(text.as_bytes(), Format::Json, &Budget::default()).pop().and_then(Result::ok);
+    let wrong = document.and_then(|document| kind::findings(&document).into_iter().next());
+    if let Some(finding) = wrong {
+        return Err(without_place(finding, &value.origin));
+    }
+    let known = typed(alone).is_ok_and(|config| leaves(&effective(&config)).iter().any(|(key, _)| *key == value.key));
+    if !known {
+        return Err(unknown_key(value));
+    }
+    insert(tree, &value.key, scalar);
+    Ok(())
+}
+
+fn insert(tree: &mut Value, key: &str, value: Value) {
+    let mut at = tree;
+    for part in key.split('.') {
+        if !at.is_object() {
+            *at = Value::Object(Map::new());
+        }
+        at = &mut at[part];
+    }
+    *at = value;
+}
+
+/// The place of such a finding lies in a text that nobody wrote; who said it takes its part.
+fn without_place(finding: Diagnostic, origin: &Origin) -> Diagnostic {
+    let message = format!("{origin}: {}", finding.message);
+    Diagnostic { span: None, related: Vec::new(), message, ..finding }
+}
+
+fn unknown_key(value: &Override) -> Diagnostic {
+    let known = leaves(&effective(&ConfigDocument::default()));
+    let finding = Diagnostic::error("config-key", format!("{}: there is no value `{}`", value.origin, value.key));
+    match closest(&value.key, known.iter().map(|(key, _)| key.as_str())) {
+        Some(similar) => finding.help(format!("did you mean `{similar}`?")),
+        None => finding.help("`loa-run init` writes a configuration with every key"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

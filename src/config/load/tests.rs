@@ -1,0 +1,194 @@
+//! Layers, provenance and findings.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::*;
+use crate::config::{Command, OperatorChoice, RetrySettings, from_environment};
+use crate::contract::{ContextLimits, EffortLevel, Phase};
+use crate::policy::{Backoff, TriggerLimits};
+
+fn source(text: &str) -> Option<Source> {
+    Some(Source { path: FILE_NAME.into(), bytes: text.into() })
+}
+
+fn from_file(text: &str) -> Settings {
+    resolve(source(text), Vec::new()).unwrap_or_else(|error| panic!("{text}\n{error:?}"))
+}
+
+fn set(assignments: &[&str]) -> Vec<Override> {
+    assignments.iter().map(|text| Override::set(text).expect("KEY=VALUE")).collect()
+}
+
+fn env(name: &str, value: &str) -> Vec<Override> {
+    from_environment(&BTreeMap::from([(name.to_owned(), value.to_owned())]))
+}
+
+/// The findings of a wrong configuration, each as `line:column message`, or `- message` without a place.
+fn wrong(text: &str, overrides: Vec<Override>) -> Vec<String> {
+    let Err(ConfigError::Invalid { findings, .. }) = resolve(source(text), overrides) else {
+        panic!("accepted: {text}");
+    };
+    let brief = |finding: &Diagnostic| {
+        let place = finding.span.map_or("-".to_owned(), |span| format!("{}:{}", span.start.line, span.start.column));
+        format!("{place} {}", finding.message)
+    };
+    findings.iter().map(brief).collect()
+}
+
+#[test]
+fn without_a_file_everything_is_the_contracts_default() {
+    let settings = resolve(None, Vec::new()).expect("the defaults are valid");
+    assert_eq!(settings.limits(), ContextLimits::default());
+    assert_eq!(settings.triggers(), TriggerLimits::default());
+    let phase = settings.phase(Phase::Audit);
+    assert_eq!(phase.retry, RetrySettings { max: 3, backoff: Backoff::default() });
+    assert_eq!((phase.command, phase.verify, phase.timeout, phase.skip), (None, None, None, false));
+    assert!(phase.env.is_empty());
+    assert_eq!(settings.operator(), OperatorChoice::Auto);
+    assert!(settings.deploy_needs_approval());
+    assert_eq!(settings.effort(), None, "off while the section is missing");
+    assert_eq!(settings.context_editing(), None, "off unless enabled");
+    assert_eq!(settings.memory_dir(), None, "off unless enabled");
+    assert_eq!(settings.compaction(), None);
+    assert!(settings.explain().iter().all(|value| value.origin == Origin::Default));
+}
+
+#[test]
+fn the_file_says_what_runs_and_how() {
+    let settings = from_file(
+        "
+runtime:
+  retry: { max: 2, initial_ms: 10 }
+  phases:
+    preflight: { command: [git, status], skip: true }
+    audit:
+      command: make audit | tee log
+      verify: [make, test]
+      env: { LANG: C }
+      timeout_ms: 1500
+      retry: { max: 0, multiplier: 3 }
+  compaction: { command: [./compact] }
+",
+    );
+    assert!(settings.phase(Phase::Preflight).skip);
+    let audit = settings.phase(Phase::Audit);
+    assert_eq!(audit.command, Some(Command::Shell("make audit | tee log".to_owned())));
+    assert_eq!(audit.verify.expect("a gate").argv(), ["make", "test"]);
+    assert_eq!(audit.env["LANG"], "C");
+    assert_eq!(audit.timeout, Some(Duration::from_millis(1500)));
+    assert_eq!((audit.retry.max, audit.retry.backoff.initial), (0, Duration::from_millis(10)));
+    assert!((audit.retry.backoff.multiplier - 3.0).abs() < f64::EPSILON);
+    assert_eq!(settings.phase(Phase::Design).retry.max, 2);
+    assert!(settings.compaction().is_some());
+}
+
+#[test]
+fn loas_own_keys_are_read_and_its_others_left_alone() {
+    let settings = from_file(
+        "
+ride: { anything: [1, 2] }
+autonomous_agent:
+  operator: { type: ai, ai_config: { strict_quality_gates: true } }
+  audit_threshold: 4
+  max_remediation_loops: 2
+  require_human_deploy_approval: false
+  context: { soft_limit_tokens: 1000, hard_limit_tokens: 2000, checkpoint_after_each_phase: true }
+run_mode:
+  enabled: true
+  defaults: { max_cycles: 20, timeout_hours: 0.5 }
+  circuit_breaker: { same_issue_threshold: 4, no_progress_threshold: 6 }
+  git: { auto_push: prompt }
+effort:
+  default_level: low
+  per_skill: { auditing-security: high }
+context_editing: { enabled: true, compact_threshold_percent: 70 }
+memory_schema: { enabled: true }
+",
+    );
+    assert_eq!(settings.limits(), ContextLimits { soft: 1000, hard: 2000 });
+    let expected = TriggerLimits { max_loops: 2, same_issue: 4, no_progress: 6, timeout: Duration::from_mins(30) };
+    assert_eq!(settings.triggers(), expected);
+    assert_eq!(settings.operator(), OperatorChoice::Ai);
+    assert!(!settings.deploy_needs_approval());
+    let effort = settings.effort().expect("the section is there");
+    assert_eq!((effort.default_level, effort.budget_ranges.high.max), (EffortLevel::Low, 32_000));
+    assert_eq!(effort.per_skill["auditing-security"], EffortLevel::High);
+    let editing = settings.context_editing().expect("enabled");
+    assert_eq!((editing.compact_threshold_percent, editing.preserve_recent_turns), (70, 5));
+    assert_eq!(settings.memory_dir(), Some("grimoires/loa/memory"));
+    assert!(settings.warnings().is_empty(), "{:?}", settings.warnings());
+}
+
+#[test]
+fn the_strongest_layer_wins_and_is_named() {
+    let key = "autonomous_agent.context.soft_limit_tokens";
+    let file = "autonomous_agent:\n  context:\n    soft_limit_tokens: 100\n";
+    let (variable, flag) = (env("CONTEXT_SOFT_LIMIT", "200"), set(&["autonomous_agent.context.soft_limit_tokens=300"]));
+    for (text, overrides, soft, origin) in [
+        ("{}", Vec::new(), 80_000, "default"),
+        (file, Vec::new(), 100, ".loa.config.yaml:3"),
+        (file, variable.clone(), 200, "environment variable CONTEXT_SOFT_LIMIT"),
+        (file, [variable, flag].concat(), 300, "--set autonomous_agent.context.soft_limit_tokens=300"),
+    ] {
+        let settings = resolve(source(text), overrides).expect("valid");
+        assert_eq!(settings.limits().soft, soft);
+        assert_eq!(settings.origin(key).to_string(), origin);
+        let explained = settings.explain().into_iter().find(|value| value.key == key).expect("explained");
+        assert_eq!((explained.value, explained.origin.to_string().as_str()), (soft.into(), origin));
+    }
+}
+
+#[test]
+fn a_flag_reaches_sections_that_the_file_does_not_have() {
+    let overrides = set(&["runtime.phases.design.timeout_ms=5", "runtime.phases.design.command=make design"]);
+    let design = resolve(None, overrides).expect("valid").phase(Phase::Design);
+    assert_eq!(design.timeout, Some(Duration::from_millis(5)));
+    assert_eq!(design.command, Some(Command::Shell("make design".to_owned())));
+}
+
+#[test]
+fn two_values_that_do_not_fit_are_a_finding_at_the_one_in_the_file() {
+    let limits = "autonomous_agent:\n  context:\n    hard_limit_tokens: 1000\n";
+    assert_eq!(wrong(limits, Vec::new()), ["3:24 the soft limit is not below the hard limit"]);
+    let equal = "autonomous_agent: { context: { soft_limit_tokens: 7, hard_limit_tokens: 7 } }\n";
+    assert_eq!(wrong(equal, Vec::new()), ["1:51 the soft limit is not below the hard limit"]);
+    assert_eq!(wrong("{}", env("CONTEXT_SOFT_LIMIT", "150000")), ["- the soft limit is not below the hard limit"]);
+    let range = "effort:\n  budget_ranges:\n    low: { min: 9, max: 8 }\n";
+    assert_eq!(wrong(range, Vec::new()), ["3:17 the least budget of `low` is more than its most"]);
+}
+
+#[test]
+fn an_override_that_names_no_value_is_refused() {
+    let found = wrong("{}", set(&["runtime.retry.maximum=2"]));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].starts_with("- --set runtime.retry.maximum=2: "), "{found:?}");
+    assert_eq!(wrong("{}", set(&["run_mode=5"])).len(), 1, "a section is not a value");
+    assert_eq!(wrong("{}", set(&["ride.anything=5"])).len(), 1, "nobody would read it");
+}
+
+#[test]
+fn dead_keys_and_generous_retries_are_warned_about() {
+    let settings = from_file(
+        "
+autonomous_agent: { danger_level: high, context: { checkpoint_after_each_phase: false } }
+effort: { unit: story_points }
+runtime: { retry: { max: 4 } }
+",
+    );
+    let pointers: Vec<_> = settings.warnings().iter().filter_map(|warning| warning.pointer.as_deref()).collect();
+    assert_eq!(
+        pointers,
+        [
+            "/autonomous_agent/danger_level",
+            "/effort/unit",
+            "/autonomous_agent/context/checkpoint_after_each_phase",
+            "/runtime/retry/max"
+        ]
+    );
+}
+
+#[test]
+fn whole_numbers_may_be_written_with_a_point() {
+    assert_eq!(from_file("runtime: { retry: { max: 2.0 } }").phase(Phase::Design).retry.max, 2);
+}

@@ -1,0 +1,29 @@
+//! The configuration: `.loa.config.yaml`, the environment and the flags, resolved into values that know their origin.
+//!
+//! Level 2 of the house. The file belongs to Loa: its own sections keep Loa's key names, what this runtime does not read
+//! is left alone, and only `runtime:` is ours, closed against misspelt keys. A flag goes before the environment, the
+//! environment before the file, the file before the defaults. The file is checked against its schema first and read into
+//! types second, so that a wrong value is a finding with a line and a column.
+
+mod check;
+mod command;
+mod document;
+mod kind;
+mod load;
+mod origin;
+mod runtime;
+mod section;
+mod settings;
+mod template;
+
+pub use command::Command;
+pub use document::ConfigDocument;
+pub use load::{ConfigError, FILE_NAME, Source, load, resolve};
+pub use origin::{NotAnAssignment, Origin, Override, VARIABLES, from_environment};
+pub use runtime::{Compaction, PhaseSection, Phases, Retry, RetryOverride, Runtime};
+pub use section::{
+    AutonomousAgent, BudgetSection, CircuitBreaker, ContextEditing, ContextSection, Effort, MemorySchema, Operator,
+    OperatorChoice, RunDefaults, RunMode,
+};
+pub use settings::{Explained, PhaseSettings, RetrySettings, Settings};
+pub use template::TEMPLATE;

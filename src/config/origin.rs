@@ -1,0 +1,113 @@
+//! Where a value comes from, and the values that come from outside the file.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Where a value comes from, the strongest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// A flag of the command line, as it was written.
+    Flag(String),
+    /// An environment variable.
+    Env(&'static str),
+    /// The configuration file.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u32,
+    },
+    /// Nobody said anything.
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => f.write_str(flag),
+            Self::Env(name) => write!(f, "environment variable {name}"),
+            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// One value that goes before the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    /// The key with dots, such as `runtime.retry.max`.
+    pub key: String,
+    /// The value as text: `true`, `false` and numbers are what they look like, anything else is a string.
+    pub value: String,
+    /// Who says so.
+    pub origin: Origin,
+}
+
+/// A `--set` without an equals sign or without a key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not KEY=VALUE")]
+pub struct NotAnAssignment(pub String);
+
+impl Override {
+    /// Reads the `KEY=VALUE` of a `--set`.
+    ///
+    /// # Errors
+    /// [`NotAnAssignment`] when it has another form.
+    pub fn set(assignment: &str) -> Result<Self, NotAnAssignment> {
+        match assignment.split_once('=') {
+            Some((key, value)) if !key.is_empty() => Ok(Self {
+                key: key.to_owned(),
+                value: value.to_owned(),
+                origin: Origin::Flag(format!("--set {assignment}")),
+            }),
+            _ => Err(NotAnAssignment(assignment.to_owned())),
+        }
+    }
+}
+
+/// The environment variables that are read, and the key of each.
+pub const VARIABLES: [(&str, &str); 8] = [
+    ("CONTEXT_SOFT_LIMIT", "autonomous_agent.context.soft_limit_tokens"),
+    ("CONTEXT_HARD_LIMIT", "autonomous_agent.context.hard_limit_tokens"),
+    ("LOA_RUN_TIMEOUT_HOURS", "run_mode.defaults.timeout_hours"),
+    ("LOA_RUN_RETRY_MAX", "runtime.retry.max"),
+    ("LOA_RUN_RETRY_INITIAL_MS", "runtime.retry.initial_ms"),
+    ("LOA_RUN_RETRY_MULTIPLIER", "runtime.retry.multiplier"),
+    ("LOA_RUN_RETRY_MAX_MS", "runtime.retry.max_ms"),
+    ("LOA_RUN_RETRY_JITTER", "runtime.retry.jitter"),
+];
+
+/// What the environment says about the configuration. A variable that is set to nothing says nothing.
+#[must_use]
+pub fn from_environment(variables: &BTreeMap<String, String>) -> Vec<Override> {
+    let known = VARIABLES.iter().filter_map(|(name, key)| Some((name, key, variables.get(*name)?)));
+    known
+        .filter(|(_, _, value)| !value.is_empty())
+        .map(|(name, key, value)| Override { key: (*key).into(), value: value.clone(), origin: Origin::Env(name) })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_variables_of_the_table_that_say_something_are_read() {
+        let pairs = [("CONTEXT_SOFT_LIMIT", "1000"), ("LOA_RUN_RETRY_MAX", ""), ("HOME", "/root")];
+        let variables = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let found = from_environment(&variables);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].key.as_str(), found[0].value.as_str()), (VARIABLES[0].1, "1000"));
+        assert_eq!(found[0].origin.to_string(), "environment variable CONTEXT_SOFT_LIMIT");
+    }
+
+    #[test]
+    fn an_assignment_needs_a_key() {
+        let set = Override::set("a.b=c=d").expect("an assignment");
+        assert_eq!((set.key.as_str(), set.value.as_str()), ("a.b", "c=d"));
+        for wrong in ["", "a.b", "=c"] {
+            assert_eq!(Override::set(wrong), Err(NotAnAssignment(wrong.to_owned())));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Our own section of the configuration, `runtime:`. Closed: a key that it does not have is an error.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Command;
+use crate::contract::Phase;
+
+/// Section `runtime`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Runtime {
+    /// How failed attempts are repeated, unless a phase says otherwise.
+    pub retry: Retry,
+    /// What each phase runs.
+    pub phases: Phases,
+    /// How a context is compacted.
+    pub compaction: Compaction,
+}
+
+/// Section `runtime.retry`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Retry {
+    /// Retries of a phase after its first attempt. The contract allows 3.
+    #[schemars(range(max = 1000))]
+    pub max: u32,
+    /// Delay before the first retry, in milliseconds.
+    #[schemars(range(max = 86_400_000))]
+    pub initial_ms: u64,
+    /// Factor from one delay to the next.
+    #[schemars(range(min = 1, max = 100))]
+    pub multiplier: f64,
+    /// Longest delay, in milliseconds.
+    #[schemars(range(max = 86_400_000))]
+    pub max_ms: u64,
+    /// Largest share of the delay that is added at random.
+    #[schemars(range(min = 0, max = 0.25))]
+    pub jitter: f64,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { max: 3, initial_ms: 5000, multiplier: 2.0, max_ms: 60_000, jitter: 0.25 }
+    }
+}
+
+/// Section `runtime.phases.<phase>.retry`: what a phase does otherwise than `runtime.retry` says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetryOverride {
+    /// Retries after the first attempt.
+    #[schemars(range(max = 1000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<u32>,
+    /// Delay before the first retry, in milliseconds.
+    #[schemars(range(max = 86_400_000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_ms: Option<u64>,
+    /// Factor from one delay to the next.
+    #[schemars(range(min = 1, max = 100))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multiplier: Option<f64>,
+    /// Longest delay, in milliseconds.
+    #[schemars(range(max = 86_400_000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_ms: Option<u64>,
+    /// Largest share of the delay that is added at random.
+    #[schemars(range(min = 0, max = 0.25))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<f64>,
+}
+
+impl RetryOverride {
+    /// The general rule with this phase's own values in it.
+    #[must_use]
+    pub fn over(&self, general: Retry) -> Retry {
+        Retry {
+            max: self.max.unwrap_or(general.max),
+            initial_ms: self.initial_ms.unwrap_or(general.initial_ms),
+            multiplier: self.multiplier.unwrap_or(general.multiplier),
+            max_ms: self.max_ms.unwrap_or(general.max_ms),
+            jitter: self.jitter.unwrap_or(general.jitter),
+        }
+    }
+}
+
+/// Section `runtime.phases`: one entry a phase.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Phases {
+    /// Checks before any work begins.
+    pub preflight: PhaseSection,
+    /// What is to be built.
+    pub discovery: PhaseSection,
+    /// How it is to be built.
+    pub design: PhaseSection,
+    /// The work itself.
+    pub implementation: PhaseSection,
+    /// The quality gate.
+    pub audit: PhaseSection,
+    /// Handing the work in for review.
+    pub submit: PhaseSection,
+    /// Bringing the work to its users.
+    pub deploy: PhaseSection,
+    /// What the run taught.
+    pub learning: PhaseSection,
+}
+
+impl Phases {
+    /// The entry of a phase.
+    #[must_use]
+    pub fn get(&self, phase: Phase) -> &PhaseSection {
+        match phase {
+            Phase::Preflight => &self.preflight,
+            Phase::Discovery => &self.discovery,
+            Phase::Design => &self.design,
+            Phase::Implementation => &self.implementation,
+            Phase::Audit => &self.audit,
+            Phase::Submit => &self.submit,
+            Phase::Deploy => &self.deploy,
+            Phase::Learning => &self.learning,
+        }
+    }
+}
+
+/// Section `runtime.phases.<phase>`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PhaseSection {
+    /// What to run: its exit code decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Command>,
+    /// A gate that runs after the command succeeded; its exit code then decides instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify: Option<Command>,
+    /// Variables for the phase's environment, besides those that the runtime sets.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Longest duration of one attempt in milliseconds; an attempt that takes longer is ended and retried.
+    #[schemars(range(min = 1, max = 2_592_000_000_u64))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// What differs from `runtime.retry`.
+    pub retry: RetryOverride,
+    /// Whether the phase is passed over, recorded as a success that says so.
+    pub skip: bool,
+}
+
+/// Section `runtime.compaction`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Compaction {
+    /// What to run when a command's context must shrink; without it the need is recorded and nothing is done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Command>,
+}

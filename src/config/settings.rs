@@ -1,0 +1,211 @@
+//! The resolved configuration: every value in force, and where it comes from.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Command, ConfigDocument, OperatorChoice, Origin, Override, Retry};
+use crate::contract::{BudgetRanges, ContextEditingConfig, ContextLimits, EffortConfig, Phase};
+use crate::diag::{Diagnostic, Document};
+use crate::policy::{Backoff, TriggerLimits};
+
+/// The configuration in force.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub(super) config: ConfigDocument,
+    pub(super) origins: Origins,
+    pub(super) warnings: Vec<Diagnostic>,
+}
+
+/// What one phase runs and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhaseSettings {
+    /// What to run, when the configuration says it.
+    pub command: Option<Command>,
+    /// The gate that runs after it.
+    pub verify: Option<Command>,
+    /// Variables for its environment.
+    pub env: BTreeMap<String, String>,
+    /// Longest duration of one attempt.
+    pub timeout: Option<Duration>,
+    /// How failed attempts are repeated.
+    pub retry: RetrySettings,
+    /// Whether it is passed over.
+    pub skip: bool,
+}
+
+/// How failed attempts are repeated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RetrySettings {
+    /// Retries after the first attempt.
+    pub max: u32,
+    /// How long to wait before each.
+    pub backoff: Backoff,
+}
+
+impl From<Retry> for RetrySettings {
+    fn from(retry: Retry) -> Self {
+        let (initial, max) = (Duration::from_millis(retry.initial_ms), Duration::from_millis(retry.max_ms));
+        Self { max: retry.max, backoff: Backoff { initial, multiplier: retry.multiplier, max, jitter: retry.jitter } }
+    }
+}
+
+/// One value in force and where it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explained {
+    /// The key with dots.
+    pub key: String,
+    /// The value.
+    pub value: Value,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+impl Settings {
+    /// The soft and the hard limit of the context.
+    #[must_use]
+    pub fn limits(&self) -> ContextLimits {
+        let context = self.config.autonomous_agent.context;
+        ContextLimits { soft: context.soft_limit_tokens, hard: context.hard_limit_tokens }
+    }
+
+    /// The thresholds of the escalation triggers.
+    #[must_use]
+    pub fn triggers(&self) -> TriggerLimits {
+        let (run, agent) = (&self.config.run_mode, &self.config.autonomous_agent);
+        TriggerLimits {
+            max_loops: agent.max_remediation_loops,
+            same_issue: run.circuit_breaker.same_issue_threshold,
+            no_progress: run.circuit_breaker.no_progress_threshold,
+            timeout: Duration::try_from_secs_f64(run.defaults.timeout_hours * 3600.0).unwrap_or(Duration::MAX),
+        }
+    }
+
+    /// What a phase runs and how.
+    #[must_use]
+    pub fn phase(&self, phase: Phase) -> PhaseSettings {
+        let (section, general) = (self.config.runtime.phases.get(phase), self.config.runtime.retry);
+        PhaseSettings {
+            command: section.command.clone(),
+            verify: section.verify.clone(),
+            env: section.env.clone(),
+            timeout: section.timeout_ms.map(Duration::from_millis),
+            retry: section.retry.over(general).into(),
+            skip: section.skip,
+        }
+    }
+
+    /// What to run when a command's context must shrink.
+    #[must_use]
+    pub fn compaction(&self) -> Option<&Command> {
+        self.config.runtime.compaction.command.as_ref()
+    }
+
+    /// Who operates, as far as the configuration says it.
+    #[must_use]
+    pub fn operator(&self) -> OperatorChoice {
+        self.config.autonomous_agent.operator.kind
+    }
+
+    /// Whether a human must agree before `deploy` starts.
+    #[must_use]
+    pub fn deploy_needs_approval(&self) -> bool {
+        self.config.autonomous_agent.require_human_deploy_approval
+    }
+
+    /// How hard models should think; `None` when the section is missing.
+    #[must_use]
+    pub fn effort(&self) -> Option<EffortConfig> {
+        let effort = self.config.effort.as_ref()?;
+        let ranges = effort.budget_ranges;
+        Some(EffortConfig {
+            default_level: effort.default_level,
+            budget_ranges: BudgetRanges { low: ranges.low, medium: ranges.medium, high: ranges.high },
+            per_skill: effort.per_skill.clone(),
+        })
+    }
+
+    /// How the context is edited; `None` unless enabled.
+    #[must_use]
+    pub fn context_editing(&self) -> Option<ContextEditingConfig> {
+        let editing = Some(&self.config.context_editing).filter(|editing| editing.enabled)?;
+        Some(ContextEditingConfig {
+            enabled: true,
+            compact_threshold_percent: editing.compact_threshold_percent,
+            preserve_recent_turns: editing.preserve_recent_turns,
+            clear_targets: editing.clear_targets.clone(),
+            preserve_artifacts: editing.preserve_artifacts.clone(),
+        })
+    }
+
+    /// The folder of memories, relative to the workspace; `None` unless enabled.
+    #[must_use]
+    pub fn memory_dir(&self) -> Option<&str> {
+        let memory = &self.config.memory_schema;
+        memory.enabled.then_some(memory.storage_dir.as_str())
+    }
+
+    /// What in the file is allowed and still worth a look.
+    #[must_use]
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
+    /// Where the value of a key with dots comes from.
+    #[must_use]
+    pub fn origin(&self, key: &str) -> Origin {
+        self.origins.of(key)
+    }
+
+    /// Every value in force, in the order of the file format.
+    #[must_use]
+    pub fn explain(&self) -> Vec<Explained> {
+        let value = effective(&self.config);
+        let explained = |(key, value): (String, Value)| Explained { origin: self.origins.of(&key), key, value };
+        leaves(&value).into_iter().map(explained).collect()
+    }
+}
+
+/// The configuration with every default filled in, as a tree.
+pub(super) fn effective(config: &ConfigDocument) -> Value {
+    serde_json::to_value(config).expect("a configuration is plain data with text keys")
+}
+
+/// The values of a tree that hold no others, with their keys; a list counts as one value, an empty section as none.
+pub(super) fn leaves(value: &Value) -> Vec<(String, Value)> {
+    fn walk(value: &Value, key: &str, found: &mut Vec<(String, Value)>) {
+        match value {
+            Value::Object(entries) => {
+                for (name, value) in entries {
+                    let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+                    walk(value, &key, found);
+                }
+            }
+            leaf => found.push((key.to_owned(), leaf.clone())),
+        }
+    }
+    let mut found = Vec::new();
+    walk(value, "", &mut found);
+    found
+}
+
+/// Answers where a value comes from.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Origins {
+    pub(super) file: Option<(PathBuf, Document)>,
+    /// The strongest last.
+    pub(super) overrides: Vec<Override>,
+}
+
+impl Origins {
+    pub(super) fn of(&self, key: &str) -> Origin {
+        if let Some(strongest) = self.overrides.iter().rfind(|value| value.key == key) {
+            return strongest.origin.clone();
+        }
+        let pointer = format!("/{}", key.replace('.', "/"));
+        let in_file = self.file.as_ref().and_then(|(path, document)| Some((path, document.span_of(&pointer)?)));
+        in_file.map_or(Origin::Default, |(path, span)| Origin::File { path: path.clone(), line: span.start.line })
+    }
+}
