@@ -5,6 +5,6 @@ pub mod config;
 pub mod conform;
 pub mod contract;
 pub mod diag;
-pub mod schema;
 pub mod policy;
+pub mod schema;
 pub mod system;

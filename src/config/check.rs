@@ -4,7 +4,7 @@ use super::ConfigDocument;
 use super::origin::Origin;
 use super::settings::Origins;
 use crate::contract::BudgetRange;
-use crate::diag::{Diagnostic, Document, Span};
+use crate::diag::{Diagnostic, Document, Entry, Span, closest};
 
 /// Two values that do not fit together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +93,7 @@ const DEAD_KEYS: [&str; 6] = [
 ];
 
 /// What is allowed and still worth a look.
-pub(super) fn warnings(document: &Document) -> Vec<Diagnostic> {
+pub(super) fn advice(document: &Document) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut warn = |pointer: &str, message: String, help: &str| {
         if let Some(span) = document.span_of(pointer) {
@@ -111,7 +111,24 @@ pub(super) fn warnings(document: &Document) -> Vec<Diagnostic> {
     if document.node_at(retries).is_some_and(|node| node.to_json().as_f64() > Some(3.0)) {
         warn(retries, "the contract allows 3 retries".to_owned(), "take 3 or fewer");
     }
+    found.extend(document.root().entries().iter().filter_map(misspelt_section));
     found
+}
+
+/// The sections that are read.
+const SECTIONS: [&str; 6] = ["autonomous_agent", "run_mode", "effort", "context_editing", "memory_schema", "runtime"];
+
+/// A section of Loa's that looks like one of these and is none.
+const LOOKALIKE: &str = "autonomous_mode";
+
+/// Every section of Loa's passes, so a misspelt one would be lost without a word.
+fn misspelt_section(entry: &Entry) -> Option<Diagnostic> {
+    if SECTIONS.contains(&entry.key.as_str()) || entry.key == LOOKALIKE {
+        return None;
+    }
+    let section = closest(&entry.key, SECTIONS)?;
+    let finding = Diagnostic::warning("config-advice", format!("nothing reads the section `{}`", entry.key));
+    Some(finding.at(entry.key_span).of(format!("/{}", entry.key)).help(format!("did you mean `{section}`?")))
 }
 
 /// A pointer as a key with dots.

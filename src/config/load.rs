@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::kind::{self, CONFLICT};
 use super::settings::{Origins, Settings, effective, leaves};
-use super::{ConfigDocument, Origin, Override, check, kind};
+use super::{ConfigDocument, Origin, Override, check};
 use crate::diag::{Budget, Diagnostic, Document, Format, Severity, closest, documents};
 use crate::system::files::{self, FileError};
 
@@ -62,9 +63,9 @@ pub fn resolve(source: Option<Source>, overrides: Vec<Override>) -> Result<Setti
 }
 
 fn settings(source: Option<&Source>, overrides: Vec<Override>) -> Result<Settings, Vec<Diagnostic>> {
-    let file = source.map(read).transpose()?;
+    let (file, warnings) = source.map(read).transpose()?.unzip();
     let mut tree = file.as_ref().map_or_else(|| Value::Object(Map::new()), Document::to_json);
-    let wrong: Vec<Diagnostic> = overrides.iter().filter_map(|value| put(&mut tree, value).err()).collect();
+    let wrong: Vec<Diagnostic> = overrides.iter().filter_map(|value| put(&mut tree, value)).collect();
     if !wrong.is_empty() {
         return Err(wrong);
     }
@@ -75,22 +76,26 @@ fn settings(source: Option<&Source>, overrides: Vec<Override>) -> Result<Setting
     if !conflicts.is_empty() {
         return Err(conflicts);
     }
-    let warnings = origins.file.as_ref().map_or_else(Vec::new, |(_, document)| check::warnings(document));
-    Ok(Settings { config, origins, warnings })
+    Ok(Settings { config, origins, warnings: warnings.unwrap_or_default() })
 }
 
-fn read(source: &Source) -> Result<Document, Vec<Diagnostic>> {
+fn read(source: &Source) -> Result<(Document, Vec<Diagnostic>), Vec<Diagnostic>> {
     let document = documents(&source.bytes, Format::Yaml, &Budget::default())
         .pop()
         .expect("a YAML file is one document or one finding")
         .map_err(|finding| vec![*finding])?;
-    let errors: Vec<_> =
-        kind::findings(&document).into_iter().filter(|finding| finding.severity == Severity::Error).collect();
-    if errors.is_empty() { Ok(document) } else { Err(errors) }
+    let (errors, warnings) = by_itself(&document, &source.path);
+    if errors.is_empty() { Ok((document, warnings)) } else { Err(errors) }
+}
+
+/// Errors and warnings about a document. Whether its values fit together is seen later, when the other layers are in.
+fn by_itself(document: &Document, path: &Path) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    let findings = kind::findings(document, path).into_iter().filter(|finding| finding.code != CONFLICT.id);
+    findings.partition(|finding| finding.severity == Severity::Error)
 }
 
 /// Reads the tree into types. It has passed the schema, so only a number beyond every sense can still be wrong.
-fn typed(tree: Value) -> Result<ConfigDocument, Vec<Diagnostic>> {
+pub(super) fn typed(tree: Value) -> Result<ConfigDocument, Vec<Diagnostic>> {
     serde_json::from_value(whole_numbers(tree))
         .map_err(|error| vec![Diagnostic::error("config-value", format!("a value is out of range: {error}"))])
 }
@@ -98,34 +103,35 @@ fn typed(tree: Value) -> Result<ConfigDocument, Vec<Diagnostic>> {
 /// Writes `3.0` as `3`: a schema takes both for an integer, a type only the latter.
 fn whole_numbers(value: Value) -> Value {
     match value {
-        Value::Number(number) => {
-            #[expect(clippy::cast_possible_truncation, reason = "the range is checked on the same line")]
-            let whole = number.as_f64().filter(|n| number.is_f64() && n.fract() == 0.0 && n.abs() < 9e15);
-            whole.map_or(Value::Number(number), |n| (n as i64).into())
-        }
+        Value::Number(number) => match number.as_f64() {
+            Some(n) if number.is_f64() && n.fract() == 0.0 && n.abs() < 9e15 => {
+                format!("{n:.0}").parse().map_or(Value::Number(number), Value::Number)
+            }
+            _ => Value::Number(number),
+        },
         Value::Array(items) => items.into_iter().map(whole_numbers).collect(),
         Value::Object(entries) => entries.into_iter().map(|(key, value)| (key, whole_numbers(value))).collect(),
         other => other,
     }
 }
 
-/// Puts a value of the environment or of a flag into the tree, once it has passed the schema by itself.
-fn put(tree: &mut Value, value: &Override) -> Result<(), Diagnostic> {
+/// Puts a value of the environment or of a flag into the tree, unless it is wrong by itself.
+fn put(tree: &mut Value, value: &Override) -> Option<Diagnostic> {
     let scalar = serde_json::from_str(&value.value).unwrap_or_else(|_| Value::String(value.value.clone()));
     let mut alone = Value::Object(Map::new());
     insert(&mut alone, &value.key, scalar.clone());
     let text = alone.to_string();
     let document = documents(text.as_bytes(), Format::Json, &Budget::default()).pop().and_then(Result::ok);
-    let wrong = document.and_then(|document| kind::findings(&document).into_iter().next());
+    let wrong = document.and_then(|document| by_itself(&document, Path::new("")).0.into_iter().next());
     if let Some(finding) = wrong {
-        return Err(without_place(finding, &value.origin));
+        return Some(without_place(finding, &value.origin));
     }
     let known = typed(alone).is_ok_and(|config| leaves(&effective(&config)).iter().any(|(key, _)| *key == value.key));
     if !known {
-        return Err(unknown_key(value));
+        return Some(unknown_key(value));
     }
     insert(tree, &value.key, scalar);
-    Ok(())
+    None
 }
 
 fn insert(tree: &mut Value, key: &str, value: Value) {

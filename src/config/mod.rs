@@ -18,6 +18,7 @@ mod template;
 
 pub use command::Command;
 pub use document::ConfigDocument;
+pub use kind::CONFIG;
 pub use load::{ConfigError, FILE_NAME, Source, load, resolve};
 pub use origin::{NotAnAssignment, Origin, Override, VARIABLES, from_environment};
 pub use runtime::{Compaction, PhaseSection, Phases, Retry, RetryOverride, Runtime};

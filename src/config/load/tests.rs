@@ -8,12 +8,12 @@ use crate::config::{Command, OperatorChoice, RetrySettings, from_environment};
 use crate::contract::{ContextLimits, EffortLevel, Phase};
 use crate::policy::{Backoff, TriggerLimits};
 
-fn source(text: &str) -> Option<Source> {
-    Some(Source { path: FILE_NAME.into(), bytes: text.into() })
+fn source(text: &str) -> Source {
+    Source { path: FILE_NAME.into(), bytes: text.into() }
 }
 
 fn from_file(text: &str) -> Settings {
-    resolve(source(text), Vec::new()).unwrap_or_else(|error| panic!("{text}\n{error:?}"))
+    resolve(Some(source(text)), Vec::new()).unwrap_or_else(|error| panic!("{text}\n{error:?}"))
 }
 
 fn set(assignments: &[&str]) -> Vec<Override> {
@@ -26,7 +26,7 @@ fn env(name: &str, value: &str) -> Vec<Override> {
 
 /// The findings of a wrong configuration, each as `line:column message`, or `- message` without a place.
 fn wrong(text: &str, overrides: Vec<Override>) -> Vec<String> {
-    let Err(ConfigError::Invalid { findings, .. }) = resolve(source(text), overrides) else {
+    let Err(ConfigError::Invalid { findings, .. }) = resolve(Some(source(text)), overrides) else {
         panic!("accepted: {text}");
     };
     let brief = |finding: &Diagnostic| {
@@ -131,7 +131,7 @@ fn the_strongest_layer_wins_and_is_named() {
         (file, variable.clone(), 200, "environment variable CONTEXT_SOFT_LIMIT"),
         (file, [variable, flag].concat(), 300, "--set autonomous_agent.context.soft_limit_tokens=300"),
     ] {
-        let settings = resolve(source(text), overrides).expect("valid");
+        let settings = resolve(Some(source(text)), overrides).expect("valid");
         assert_eq!(settings.limits().soft, soft);
         assert_eq!(settings.origin(key).to_string(), origin);
         let explained = settings.explain().into_iter().find(|value| value.key == key).expect("explained");
@@ -145,6 +145,91 @@ fn a_flag_reaches_sections_that_the_file_does_not_have() {
     let design = resolve(None, overrides).expect("valid").phase(Phase::Design);
     assert_eq!(design.timeout, Some(Duration::from_millis(5)));
     assert_eq!(design.command, Some(Command::Shell("make design".to_owned())));
+}
+
+#[test]
+fn a_wrong_value_is_a_finding_at_its_place() {
+    for (text, expected) in [
+        ("runtime: { phases: { desing: {} } }", "1:22"),
+        ("runtime:\n  retries: { max: 1 }", "2:3"),
+        ("runtime:\n  retry: { max: three }", "2:17"),
+        ("runtime:\n  retry: { max: -1 }", "2:17"),
+        ("runtime:\n  retry: { jitter: 0.3 }", "2:20"),
+        ("runtime:\n  retry: { multiplier: 0.5 }", "2:24"),
+        ("runtime: { phases: { audit: { command: [] } } }", "1:40"),
+        ("runtime: { phases: { audit: { command: \"\" } } }", "1:40"),
+        ("runtime: { phases: { audit: { command: 5 } } }", "1:40"),
+        ("runtime: { phases: { audit: { env: { A: 1 } } } }", "1:41"),
+        ("runtime: { phases: { audit: { timeout_ms: 0 } } }", "1:43"),
+        ("autonomous_agent: { context: { soft_limit_tokens: 0 } }", "1:51"),
+        ("autonomous_agent: { context: { soft_limit_tokens: lots } }", "1:51"),
+        ("autonomous_agent: { context: { hard_limit_tokens: -5 } }", "1:51"),
+        ("autonomous_agent: { max_remediation_loops: 0 }", "1:44"),
+        ("autonomous_agent: { operator: { type: robot } }", "1:39"),
+        ("run_mode: { defaults: { timeout_hours: 0 } }", "1:40"),
+        ("run_mode: { defaults: { timeout_hours: -0.5 } }", "1:40"),
+        ("run_mode: { defaults: { timeout_hours: 8h } }", "1:40"),
+        ("effort: { default_level: extreme }", "1:26"),
+        ("effort: { budget_ranges: { low: { min: 1 } } }", "1:28"),
+        ("context_editing: { enabled: true, compact_threshold_percent: 101 }", "1:62"),
+        ("- a list", "1:1"),
+        ("runtime: {}\nruntime: {}", "2:1"),
+        ("runtime: [", "2:1"),
+    ] {
+        let found = wrong(text, Vec::new());
+        assert!(found.len() == 1 && found[0].starts_with(expected), "{text}\n{found:?}");
+    }
+}
+
+#[test]
+fn a_misspelt_key_of_ours_comes_with_the_right_one() {
+    for (text, right) in [
+        ("runtime: { phases: { desing: {} } }", "did you mean `design`?"),
+        ("runtime: { retry: { intial_ms: 5 } }", "did you mean `initial_ms`?"),
+        ("runtime: { phases: { audit: { verfy: make } } }", "did you mean `verify`?"),
+    ] {
+        let Err(ConfigError::Invalid { findings, .. }) = resolve(Some(source(text)), Vec::new()) else {
+            panic!("{text}")
+        };
+        assert_eq!(findings[0].help.as_deref(), Some(right));
+    }
+}
+
+#[test]
+fn a_wrong_variable_or_flag_is_named_in_the_finding() {
+    let variable = wrong("{}", env("LOA_RUN_RETRY_MAX", "many"));
+    assert!(
+        variable.len() == 1 && variable[0].starts_with("- environment variable LOA_RUN_RETRY_MAX: "),
+        "{variable:?}"
+    );
+    let flag = wrong("{}", set(&["run_mode.defaults.timeout_hours=0"]));
+    assert!(flag[0].starts_with("- --set run_mode.defaults.timeout_hours=0: "), "{flag:?}");
+}
+
+#[test]
+fn an_outer_layer_may_mend_a_conflict_of_the_file() {
+    let file = "autonomous_agent: { context: { soft_limit_tokens: 200000 } }";
+    assert_eq!(wrong(file, Vec::new()).len(), 1);
+    let settings = resolve(Some(source(file)), env("CONTEXT_HARD_LIMIT", "300000")).expect("200000 is below 300000");
+    assert_eq!(settings.limits(), ContextLimits { soft: 200_000, hard: 300_000 });
+}
+
+#[test]
+fn a_section_that_is_nearly_one_of_ours_is_warned_about() {
+    let warned = |text: &str| from_file(text).warnings().iter().map(|w| w.help.clone().unwrap_or_default()).collect();
+    let one: Vec<String> = warned("runtimes: {}");
+    assert_eq!(one, ["did you mean `runtime`?"]);
+    let loas = "autonomous_mode: {}\nride: {}\npaths: {}\nsimstim: {}\nmemory: {}\nrun_bridge: {}\nplan: {}\n";
+    assert_eq!(warned(loas), Vec::<String>::new());
+}
+
+#[test]
+fn the_kind_finds_what_the_loader_finds() {
+    let file = "autonomous_agent: { context: { soft_limit_tokens: 200000 } }";
+    let checker = crate::schema::Checker::new(&crate::config::CONFIG);
+    let found = checker.check(file.as_bytes(), FILE_NAME.into(), &Budget::default());
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].code, "config-conflict");
 }
 
 #[test]
@@ -181,8 +266,8 @@ runtime: { retry: { max: 4 } }
         pointers,
         [
             "/autonomous_agent/danger_level",
-            "/effort/unit",
             "/autonomous_agent/context/checkpoint_after_each_phase",
+            "/effort/unit",
             "/runtime/retry/max"
         ]
     );
