@@ -20,6 +20,9 @@ pub struct Case {
     /// Clauses presupposed: when one of them is not green, this case could not run and says which.
     #[serde(default)]
     pub needs: Vec<String>,
+    /// Ways into the runtime that it must offer; without one of them the case is not observed.
+    #[serde(default)]
+    pub requires: Vec<WayIn>,
     /// How time passes.
     #[serde(default)]
     pub time: TimeMethod,
@@ -32,7 +35,8 @@ pub struct Case {
     /// Files laid into the workspace before the first step: path to content.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// Paths of the manifest's knobs that the case turns, with the value in the knob's own unit.
+    /// Knobs that the case turns, in milliseconds. One that the manifest lacks makes a `scaled` case not observed; a `real`
+    /// case only takes longer.
     #[serde(default)]
     pub knobs: BTreeMap<Knob, u64>,
     /// What each attempt of a phase does; the last entry serves every later attempt. A phase not named exits 0.
@@ -42,6 +46,14 @@ pub struct Case {
     pub steps: Vec<Step>,
     /// What must be seen; every entry is checked, and all must hold.
     pub expect: Vec<Expectation>,
+}
+
+/// A way by which a phase hands something to the runtime, besides its exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WayIn {
+    /// `LOA_RESULT_FILE` is set in the environment of the phase.
+    ResultFile,
 }
 
 /// How time passes in a case; stands with the verdict.
@@ -63,6 +75,8 @@ pub enum Knob {
     InitialBackoff,
     /// The longest backoff.
     MaxBackoff,
+    /// How long a run may take before a human is called (8 hours by the contract).
+    RunTimeout,
 }
 
 /// How a value is drawn.
@@ -135,6 +149,17 @@ pub enum Step {
     },
     /// Deletes a file of the workspace.
     Delete(String),
+    /// Changes top-level keys of a YAML mapping in the workspace, as somebody with an editor would; the rest stays.
+    Edit {
+        /// Path, relative to the workspace.
+        path: String,
+        /// Keys to set.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        set: BTreeMap<String, serde_json::Value>,
+        /// Keys to remove, with everything below them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        remove: Vec<String>,
+    },
     /// Lays a fresh workspace with the same plan; later steps work there.
     Fresh,
 }
@@ -209,10 +234,18 @@ pub enum Expectation {
         /// Whether it must be there.
         #[serde(default = "yes")]
         present: bool,
-        /// What must hold inside: JSON pointer to matcher.
+        /// The reading in the ledger by which it may also be absent; it also says whether that warns.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        or_absent: Option<String>,
+        /// What must hold inside: JSON pointer to matcher; the empty pointer is the whole document.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         fields: BTreeMap<String, Matcher>,
     },
+    /// The checkpoint folder is there after the last step and holds at least one file.
+    CheckpointFolder,
+    /// `created_at` never falls from one phase to the next, and lies within a minute of the file's own time of writing
+    /// (not judged where it names no zone). At least two checkpoints must be there.
+    CheckpointTimes,
     /// The checkpoint folder holds exactly the files `<phase>.yaml` of these phases, besides Loa's own siblings.
     CheckpointFiles(Vec<String>),
     /// A value is the same in all checkpoints of a workspace and, where asked, differs between two workspaces.
@@ -238,10 +271,14 @@ pub enum Expectation {
         /// The phase.
         phase: String,
     },
-    /// The output, after the phase ended, matches a pattern; the probe's own output is cut out first.
+    /// The output matches a pattern; the probe's own output is cut out first.
     Says {
-        /// The phase.
-        phase: String,
+        /// Only output after the last end of this phase counts; all of it when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<String>,
+        /// Only output of this step, counted from 0, counts; that of all steps when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<usize>,
         /// Regular expression.
         pattern: String,
     },
@@ -254,12 +291,23 @@ pub enum Expectation {
         /// What must hold inside: JSON pointer to matcher.
         fields: BTreeMap<String, Matcher>,
     },
-    /// Warnings seen between one usage and the next, in the event file, the context state or the output.
+    /// The runtime's own figure after the n-th usage, in its newest `CONTEXT_CURRENT` or in `context-state.yaml`, equals
+    /// what was reported.
+    Tracked {
+        /// Which usage, counted from 0.
+        usage: usize,
+    },
+    /// Warnings seen between one usage and the next: in the event file, on the output by the manifest's pattern, or, where
+    /// neither shows any in the case, as a change of level in the context state. Another level beside it fails.
     Warned {
         /// Which usage, counted from 0.
         usage: usize,
         /// The level that must be seen, or `none` for silence, which counts only beside a warning seen elsewhere in the case.
         level: String,
+        /// What must hold in the warning, read from the event or else from the context state; names of keys are compared in
+        /// snake case, and `warning_level` is read as `level`.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        fields: BTreeMap<String, Matcher>,
     },
     /// Compactions asked for or done between one usage and the next.
     Compacted {
@@ -291,6 +339,14 @@ pub enum Expectation {
         step: usize,
         /// Whether it must be accepted (exit 0) or refused (any other exit by itself).
         accepted: bool,
+    },
+    /// In the step, the phase was started before any other; or nothing was started and the runtime ended by itself with
+    /// an exit code other than 0, a refusal.
+    Reopened {
+        /// The phase.
+        phase: String,
+        /// Which step, counted from 0.
+        step: usize,
     },
     /// A file of the workspace is as the judge laid it.
     Unchanged(String),
@@ -352,6 +408,10 @@ pub enum Matcher {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         fields: BTreeMap<String, Matcher>,
     },
+    /// A list with at least one item, an object, in which these hold (JSON pointer to matcher).
+    Has(BTreeMap<String, Matcher>),
+    /// A text that matches a regular expression.
+    Matches(String),
     /// Equal to the value at this JSON pointer of the same document's checkpoint on disk, named `<phase>#<pointer>`.
     SameAs(String),
     /// Equal, as a whole, to the newest checkpoint on disk.

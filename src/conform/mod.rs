@@ -10,7 +10,7 @@ mod observation;
 
 pub use case::{
     AcceptedCount, AcceptedValue, Act, Case, Draw, Drive, Expectation, Knob, Matcher, Moment, Step, TimeMethod,
-    ValueType,
+    ValueType, WayIn,
 };
 pub use clause::{Clause, Column, Condition, Level, Reading, Source};
 pub use manifest::{Argv, Attestation, CellWord, KnobWay, Manifest, Sight, UsageWay};
