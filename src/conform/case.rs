@@ -271,7 +271,7 @@ pub enum Expectation {
         /// The phase.
         phase: String,
     },
-    /// The output matches a pattern; the probe's own output is cut out first.
+    /// The output, its lines joined by line feeds, matches a pattern; the probe's own output is cut out first.
     Says {
         /// Only output after the last end of this phase counts; all of it when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -408,6 +408,8 @@ pub enum Matcher {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         fields: BTreeMap<String, Matcher>,
     },
+    /// Not there, or as the inner one says.
+    Optional(Box<Matcher>),
     /// A list with at least one item, an object, in which these hold (JSON pointer to matcher).
     Has(BTreeMap<String, Matcher>),
     /// A text that matches a regular expression.
