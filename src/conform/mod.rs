@@ -5,6 +5,7 @@
 
 mod case;
 mod census;
+mod claims;
 mod clause;
 mod draw;
 mod driver;
@@ -13,22 +14,21 @@ mod manifest;
 pub mod names;
 mod observation;
 mod probe;
+mod reason;
 mod rig;
 mod sighting;
 mod transcript;
+mod verdict;
 mod workspace;
 
-pub use case::{
-    AcceptedCount, AcceptedValue, Act, Case, Draw, Drive, Expectation, Knob, Matcher, Moment, Step, TimeMethod,
-    ValueType, WayIn,
-};
+pub use case::{AcceptedCount, AcceptedValue, Act, Case, Draw, Drive, Expectation, Knob, Matcher, Moment, Step, TimeMethod, ValueType, WayIn};
+pub use claims::{ChecklistItem, Claim, ClaimWord, Claims};
 pub use clause::{Clause, Column, Condition, Level, Reading, Source};
 pub use draw::{DrawError, draw};
-pub use driver::Identity;
+pub use driver::{Identity};
 pub use manifest::{Argv, Attestation, CellWord, KnobWay, Manifest, Sight, UsageWay};
-pub use observation::{
-    AttemptSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen, ReportSeen, StepSeen,
-    UsageSeen,
-};
-pub use probe::probe;
+pub use observation::{AttemptSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen, ReportSeen, StepSeen, UsageSeen};
+pub use probe::{probe};
+pub use reason::{Reason};
 pub use rig::{RigOptions, identify, observe};
+pub use verdict::{Check, Outcome, Place};

@@ -1,0 +1,153 @@
+//! Why a check came out as it did: a closed set of stable codes, so that a faulty runtime can be required to die of the
+//! right cause and not only in the right place.
+
+use crate::contract::vocabulary;
+
+vocabulary! {
+    /// Why a check came out as it did.
+    pub enum Reason ("reason") {
+        /// It holds by the clause's own words.
+        AsExpected = "as-expected",
+        /// It holds by another legal reading.
+        AnotherReading = "another-reading",
+        /// No case judges the clause.
+        NoCase = "no-case",
+        /// The clause binds only those who claim the feature.
+        NotClaimed = "not-claimed",
+        /// The clause binds only those who emit the thing.
+        NotEmitted = "not-emitted",
+        /// A clause that is presupposed is not green.
+        NeedsRed = "needs-red",
+        /// The program could not be started.
+        NotStarted = "not-started",
+        /// The judge was stopped before it came to this.
+        Stopped = "stopped",
+        /// The judge's own rig failed.
+        RigFailed = "rig-failed",
+        /// The manifest lacks a verb that the case needs.
+        NoVerb = "no-verb",
+        /// The manifest names no way to tell the runtime how full the context is.
+        NoUsageWay = "no-usage-way",
+        /// The runtime does not read the signal stream.
+        NoSignalStream = "no-signal-stream",
+        /// The manifest names no place to see it, and nothing was seen.
+        NoSight = "no-sight",
+        /// The runtime started no phase at all in the whole case.
+        NothingStarted = "nothing-started",
+        /// The phase never started.
+        NeverStarted = "never-started",
+        /// The phase started, but never ended.
+        NeverEnded = "never-ended",
+        /// More starts than allowed.
+        StartedTooOften = "started-too-often",
+        /// Fewer starts than allowed.
+        StartedTooRarely = "started-too-rarely",
+        /// The phases did not start in the expected order.
+        OrderDiffers = "order-differs",
+        /// A phase started before the one before had ended.
+        Overlapping = "overlapping",
+        /// Something started that should not.
+        WentOn = "went-on",
+        /// There was no retry.
+        NoRetry = "no-retry",
+        /// No phase succeeded before, so there is no gap to compare with.
+        NoBaseline = "no-baseline",
+        /// The wait before a retry was too short.
+        RetriedTooSoon = "retried-too-soon",
+        /// There were not enough retries to see growth.
+        TooFewGaps = "too-few-gaps",
+        /// The waits did not grow.
+        DidNotGrow = "did-not-grow",
+        /// The runtime did not end by itself.
+        DidNotEnd = "did-not-end",
+        /// The runtime died by a signal.
+        EndedBySignal = "ended-by-signal",
+        /// The runtime ended with another code.
+        WrongExitCode = "wrong-exit-code",
+        /// No checkpoint where there must be one.
+        NoCheckpoint = "no-checkpoint",
+        /// A checkpoint where there must be none.
+        UnexpectedCheckpoint = "unexpected-checkpoint",
+        /// The moment at which it was to be looked at never came.
+        NoSuchMoment = "no-such-moment",
+        /// The file is not one YAML document.
+        Unreadable = "unreadable",
+        /// A field is missing.
+        FieldMissing = "field-missing",
+        /// A field is there that must not.
+        FieldPresent = "field-present",
+        /// A value of the wrong type.
+        WrongType = "wrong-type",
+        /// A value of the right type that is not the expected one.
+        WrongValue = "wrong-value",
+        /// A list with too few items.
+        TooFewItems = "too-few-items",
+        /// A time without a zone.
+        NoZone = "no-zone",
+        /// There are not enough documents to compare.
+        TooFewDocuments = "too-few-documents",
+        /// Documents of one run carry different ids.
+        IdDiffers = "id-differs",
+        /// Two runs carry the same id.
+        IdReused = "id-reused",
+        /// No escalation report where there must be one.
+        NoReport = "no-report",
+        /// A report where there must be none.
+        UnexpectedReport = "unexpected-report",
+        /// The human was not told.
+        NotSurfaced = "not-surfaced",
+        /// The output does not say it.
+        NotSaid = "not-said",
+        /// The output said it before there was a cause.
+        SaidWithoutCause = "said-without-cause",
+        /// Processes were left behind.
+        LeftProcesses = "left-processes",
+        /// The usage was never reported, because the phase never came so far.
+        NoUsage = "no-usage",
+        /// No context state.
+        NoContextState = "no-context-state",
+        /// No warning where there must be one.
+        NoWarning = "no-warning",
+        /// A warning where there must be silence.
+        UnwarrantedWarning = "unwarranted-warning",
+        /// No compaction where there must be one.
+        NoCompaction = "no-compaction",
+        /// A compaction where there must be none.
+        UnwarrantedCompaction = "unwarranted-compaction",
+        /// Of the wrong level.
+        WrongLevel = "wrong-level",
+        /// Silence proves nothing, because the thing was never seen at all.
+        NothingSighted = "nothing-sighted",
+        /// Too few events.
+        NoEvent = "no-event",
+        /// The verb failed.
+        VerbFailed = "verb-failed",
+        /// The answer is not JSON.
+        NotJson = "not-json",
+        /// What must be accepted was refused.
+        NotAccepted = "not-accepted",
+        /// What must be refused was accepted.
+        NotRefused = "not-refused",
+        /// A file is no longer as it was.
+        FileChanged = "file-changed",
+        /// A file is gone.
+        FileGone = "file-gone",
+    }
+}
+
+impl Reason {
+    /// Whether a document or event is missing that a clause with `when: emitted` merely describes.
+    #[must_use]
+    pub fn is_absence(self) -> bool {
+        matches!(
+            self,
+            Self::NoCheckpoint
+                | Self::NoReport
+                | Self::NoContextState
+                | Self::NoEvent
+                | Self::NoWarning
+                | Self::NoCompaction
+                | Self::NoSight
+        )
+    }
+}
