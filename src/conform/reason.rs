@@ -147,7 +147,6 @@ impl Reason {
                 | Self::NoEvent
                 | Self::NoWarning
                 | Self::NoCompaction
-                | Self::NoSight
         )
     }
 }

@@ -1,0 +1,81 @@
+//! From an observation to the checks of a case.
+
+use super::{Evidence, checkpoint, context, ending, laid, phases, report, timing};
+use crate::conform::{Check, Condition, Expectation, Outcome, ProcessEnd, Reason};
+
+/// Judges every expectation of a case. Never empty: a case that could not be judged yields the one check that says why.
+#[must_use]
+pub fn judge(evidence: &Evidence<'_>) -> Vec<Check> {
+    if let Some(check) = unjudgeable(evidence) {
+        return vec![check];
+    }
+    let checks = evidence.case.expect.iter().map(|expectation| conditional(evidence, check(evidence, expectation)));
+    checks.collect()
+}
+
+/// Why a case cannot be judged at all, if so.
+fn unjudgeable(evidence: &Evidence<'_>) -> Option<Check> {
+    let seen = evidence.seen;
+    if let Some(why) = &seen.rig_error {
+        return Some(Check::new(Outcome::HarnessError, Reason::RigFailed, "the judge's own rig to work", why));
+    }
+    if let Some(verb) = evidence.missing_verb() {
+        return Some(Check::not_observed(Reason::NoVerb, format!("a manifest with `{verb}`"), "it has none"));
+    }
+    if evidence.reports_usage() && evidence.manifest.usage.is_none() {
+        let expected = "a manifest that says how the runtime learns its usage";
+        return Some(Check::not_observed(Reason::NoUsageWay, expected, "it has no `usage`"));
+    }
+    if evidence.signals_unheard() {
+        let expected = "a runtime that reads the signal stream";
+        return Some(Check::not_observed(Reason::NoSignalStream, expected, "`usage` is not `signal_file`"));
+    }
+    let unstarted = seen.steps.iter().enumerate().find_map(|(number, step)| match &step.end {
+        ProcessEnd::NotStarted(why) => Some((number, &step.verb, why)),
+        _ => None,
+    });
+    if let Some((number, verb, why)) = unstarted {
+        let expected = format!("`{verb}` to start");
+        return Some(Check::new(Outcome::CouldNotRun, Reason::NotStarted, expected, why).in_step(number));
+    }
+    seen.attempts.is_empty().then(|| {
+        let observed = "the runtime started none, so nothing that it did or left undone proves anything";
+        Check::fail(Reason::NothingStarted, "phases to be started", observed)
+    })
+}
+
+fn check(evidence: &Evidence<'_>, expectation: &Expectation) -> Check {
+    match expectation {
+        Expectation::Starts { phase, step, count, accept } => phases::starts(evidence, phase, *step, *count, accept),
+        Expectation::Order(order) => phases::order(evidence, order),
+        Expectation::NothingAfter { phase, step } => phases::nothing_after(evidence, phase, *step),
+        Expectation::Backoff { phase, growth } => timing::backoff(evidence, phase, *growth),
+        Expectation::Ends { step, code, may_wait } => ending::ends(evidence, *step, *code, *may_wait),
+        Expectation::NoOrphans => ending::no_orphans(evidence),
+        Expectation::State { step, fields } => ending::state(evidence, *step, fields),
+        Expectation::Resolved { step, accepted } => ending::resolved(evidence, *step, *accepted),
+        Expectation::Checkpoint { phase, at, present, absent_by, fields } => {
+            let asked = checkpoint::Asked { at, present: *present, absent_by: absent_by.as_deref(), fields };
+            checkpoint::checkpoint(evidence, phase, &asked)
+        }
+        Expectation::CheckpointFiles(phases) => checkpoint::files(evidence, phases),
+        Expectation::OneExecution { unique_across_runs } => checkpoint::one_execution(evidence, *unique_across_runs),
+        Expectation::Report { step, present, fields } => report::report(evidence, *step, *present, fields),
+        Expectation::Surfaced { phase } => report::surfaced(evidence, phase),
+        Expectation::Says { phase, pattern } => report::says(evidence, phase, pattern),
+        Expectation::ContextState { usage, fields } => context::state(evidence, *usage, fields),
+        Expectation::Warned { usage, level } => context::warned(evidence, *usage, level),
+        Expectation::Compacted { usage, level } => context::compacted(evidence, *usage, level),
+        Expectation::Events { r#type, at_least, fields } => context::events(evidence, r#type, *at_least, fields),
+        Expectation::Unchanged(path) => laid::unchanged(evidence, path),
+    }
+}
+
+/// A clause that binds only those who emit the thing does not bind whoever never emits it.
+fn conditional(evidence: &Evidence<'_>, check: Check) -> Check {
+    if evidence.clause.when == Condition::Emitted && check.reason.is_absence() {
+        let Check { expected, observed, place, .. } = check;
+        return Check { place, ..Check::new(Outcome::NotApplicable, Reason::NotEmitted, expected, observed) };
+    }
+    check
+}

@@ -1,0 +1,21 @@
+//! The expectations: each is judged from the observation alone, so that a verdict can be computed again from the evidence.
+//!
+//! No expectation has a default that passes. What is not there counts only beside a sighting of what is; a clause that the
+//! runtime gives no way to see is not observed; a case in which the runtime started nothing is red, whatever it expects.
+
+mod checkpoint;
+mod context;
+mod document;
+mod ending;
+mod evidence;
+mod judge;
+mod laid;
+mod matcher;
+mod phases;
+mod report;
+#[cfg(test)]
+mod tests;
+mod timing;
+
+pub use evidence::Evidence;
+pub use judge::judge;

@@ -1,0 +1,85 @@
+//! Which phases started, how often, and in which order (Exit Code Specification).
+
+use super::Evidence;
+use crate::conform::{AcceptedCount, Check, Outcome, Reason};
+
+/// How often a phase was started.
+pub(super) fn starts(
+    evidence: &Evidence<'_>,
+    phase: &str,
+    step: Option<usize>,
+    count: u64,
+    accept: &[AcceptedCount],
+) -> Check {
+    let phase = evidence.text(phase);
+    let attempts: Vec<_> = evidence.attempts(step).filter(|attempt| attempt.phase == phase).collect();
+    let seen = attempts.len() as u64;
+    let others: String = accept.iter().map(|other| format!(" or {} ({})", other.count, other.reading)).collect();
+    let (expected, observed) =
+        (format!("{phase} to start {}{others}", times(count)), format!("it started {}", times(seen)));
+    let check = if seen == count {
+        Check::pass(expected, observed)
+    } else if let Some(other) = accept.iter().find(|other| other.count == seen) {
+        let outcome = if evidence.warns(&other.reading) { Outcome::Warn } else { Outcome::Pass };
+        let check = Check::new(outcome, Reason::AnotherReading, expected, observed);
+        Check { readings: vec![other.reading.clone()], ..check }
+    } else {
+        Check::fail(miscount(seen, count, accept), expected, observed)
+    };
+    let check = step.map_or(check.clone(), |step| check.in_step(step));
+    attempts.last().map_or(check.clone(), |last| check.at_time(last.started))
+}
+
+fn miscount(seen: u64, count: u64, accept: &[AcceptedCount]) -> Reason {
+    let most = accept.iter().map(|other| other.count).max().unwrap_or(count).max(count);
+    match seen {
+        0 => Reason::NeverStarted,
+        _ if seen > most => Reason::StartedTooOften,
+        _ => Reason::StartedTooRarely,
+    }
+}
+
+/// The phases in order, retries folded, none before the end of the one before.
+pub(super) fn order(evidence: &Evidence<'_>, order: &[String]) -> Check {
+    let wanted: Vec<String> = order.iter().map(|phase| evidence.text(phase)).collect();
+    let mut seen: Vec<&str> = evidence.attempts(None).map(|attempt| attempt.phase.as_str()).collect();
+    seen.dedup();
+    let expected = wanted.join(" → ");
+    if seen != wanted {
+        return Check::fail(Reason::OrderDiffers, expected, seen.join(" → "));
+    }
+    let pairs = evidence.seen.attempts.windows(2);
+    let overlap = pairs.into_iter().find(|pair| pair[0].ended.is_none_or(|ended| ended > pair[1].started));
+    match overlap {
+        Some([before, after]) => {
+            let observed = format!("{} started while {} was running", after.phase, before.phase);
+            Check::fail(Reason::Overlapping, expected, observed).in_step(after.step).at_time(after.started)
+        }
+        _ => Check::pass(expected.clone(), expected),
+    }
+}
+
+/// The phase started, and nothing after it.
+pub(super) fn nothing_after(evidence: &Evidence<'_>, phase: &str, step: Option<usize>) -> Check {
+    let phase = evidence.text(phase);
+    let expected = format!("nothing to start after {phase}");
+    let attempts: Vec<_> = evidence.attempts(step).collect();
+    let Some(last) = attempts.iter().rposition(|attempt| attempt.phase == phase) else {
+        return Check::fail(Reason::NeverStarted, expected, format!("{phase} itself never started"));
+    };
+    match attempts.get(last + 1) {
+        Some(next) => Check::fail(Reason::WentOn, expected, format!("{} started", next.phase))
+            .in_step(next.step)
+            .at_time(next.started),
+        None => Check::pass(expected, "nothing did").in_step(attempts[last].step),
+    }
+}
+
+fn times(count: u64) -> String {
+    match count {
+        0 => "never".to_owned(),
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        more => format!("{more} times"),
+    }
+}

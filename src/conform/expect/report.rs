@@ -1,0 +1,148 @@
+//! The escalation report, and whether the human was told (Escalation Protocol).
+
+use regex::{Regex, escape};
+
+use super::Evidence;
+use super::document::{clip, show};
+use super::matcher::{Fields, Mismatch, Scene, Taken};
+use crate::conform::{AttemptSeen, Check, Millis, OutputLine, Reason, ReportSeen};
+
+/// The report that appeared in a step; of several candidates the best counts.
+pub(super) fn report(evidence: &Evidence<'_>, step: Option<usize>, present: bool, fields: &Fields) -> Check {
+    let expected = if present { "an escalation report" } else { "no escalation report" };
+    let Some((number, seen)) = evidence.driven(step) else {
+        return Check::fail(Reason::NoReport, expected, "the step never came");
+    };
+    if !present {
+        let started = evidence.attempts(Some(number)).next().is_some();
+        let check = match seen.reports.first() {
+            Some(report) => {
+                Check::fail(Reason::UnexpectedReport, expected, show(&report.document)).in_file(&report.path)
+            }
+            None if started => Check::pass(expected, "there is none"),
+            None => Check::fail(Reason::NothingSighted, expected, "nothing happened in the step"),
+        };
+        return check.in_step(number);
+    }
+    let scene = Scene { evidence, checkpoints: &seen.checkpoints };
+    let judged = seen.reports.iter().rev().map(|report| (report, scene.fields(fields, &report.document)));
+    match best(judged.collect()) {
+        None => Check::fail(Reason::NoReport, expected, "there is none").in_step(number),
+        Some((report, judged)) => {
+            let check = match judged {
+                Ok(taken) => taken.into_check(evidence, expected, &show(&report.document)),
+                Err(mismatch) => mismatch.into_check(),
+            };
+            check.in_step(number).in_file(&report.path).at_time(report.at)
+        }
+    }
+}
+
+type Judged<'a> = (&'a ReportSeen, Result<Taken, Mismatch>);
+
+/// The candidate that holds, else the newest with a trigger, else the newest.
+fn best(mut judged: Vec<Judged<'_>>) -> Option<Judged<'_>> {
+    let holding = judged.iter().position(|(_, result)| result.is_ok());
+    let with_trigger = || judged.iter().position(|(report, _)| report.document.get("trigger").is_some());
+    let index = holding.or_else(with_trigger).unwrap_or_default();
+    (index < judged.len()).then(|| judged.swap_remove(index))
+}
+
+/// After the phase had ended, the output named it, and the trigger or the report's place.
+pub(super) fn surfaced(evidence: &Evidence<'_>, phase: &str) -> Check {
+    let phase = evidence.text(phase);
+    let expected = format!("the output to name {phase}, and the trigger or the report's place, once it had ended");
+    let (attempt, ended) = match ended(evidence, &phase, &expected) {
+        Ok(found) => found,
+        Err(check) => return *check,
+    };
+    let reports = &evidence.seen.steps[attempt.step].reports;
+    if reports.is_empty() {
+        return Check::fail(Reason::NoReport, expected, "there is no report to surface").in_step(attempt.step);
+    }
+    let lines: Vec<_> = evidence.lines(attempt.step, ended, Millis::MAX).collect();
+    let told = by_pattern(evidence, &phase, reports, &lines).or_else(|| by_words(&phase, reports, &lines));
+    let check = match told {
+        Some(line) => Check::pass(expected, clip(&line.text)).at_time(line.at),
+        None => Check::fail(Reason::NotSurfaced, expected, shown(&lines)).at_time(ended),
+    };
+    check.in_step(attempt.step).in_file("output")
+}
+
+fn by_words<'a>(phase: &str, reports: &[ReportSeen], lines: &[&'a OutputLine]) -> Option<&'a OutputLine> {
+    let phase = words(phase);
+    lines.iter().find(|line| words(&line.text).contains(&phase))?;
+    lines.iter().copied().find(|line| {
+        let said = words(&line.text);
+        reports.iter().any(|report| {
+            let trigger = trigger(report).map(words).is_some_and(|trigger| said.contains(&trigger));
+            trigger || line.text.contains(&report.path)
+        })
+    })
+}
+
+fn by_pattern<'a>(
+    evidence: &Evidence<'_>,
+    phase: &str,
+    reports: &[ReportSeen],
+    lines: &[&'a OutputLine],
+) -> Option<&'a OutputLine> {
+    let pattern = evidence.manifest.surface.as_ref()?.replace("{phase}", &escape(phase));
+    let patterns =
+        reports.iter().map(|report| pattern.replace("{trigger}", &escape(trigger(report).unwrap_or_default())));
+    let patterns: Vec<Regex> = patterns.filter_map(|pattern| Regex::new(&pattern).ok()).collect();
+    lines.iter().copied().find(|line| patterns.iter().any(|pattern| pattern.is_match(&line.text)))
+}
+
+fn trigger(report: &ReportSeen) -> Option<&str> {
+    report.document.get("trigger")?.as_str()
+}
+
+/// A text in which `same_issue`, `Same issue` and `same-issue` are one, with a blank at both ends.
+fn words(text: &str) -> String {
+    let folded = text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), " ");
+    format!(" {} ", folded.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The output, once the phase had ended, matches; before the phase started, nothing did.
+pub(super) fn says(evidence: &Evidence<'_>, phase: &str, pattern: &str) -> Check {
+    let phase = evidence.text(phase);
+    let pattern = evidence.text(pattern);
+    let expected = format!("the output to match /{pattern}/ once {phase} had ended");
+    let Ok(regex) = Regex::new(&pattern) else {
+        return Check::fail(Reason::NotSaid, expected, "this is no regular expression");
+    };
+    let (attempt, ended) = match ended(evidence, &phase, &expected) {
+        Ok(found) => found,
+        Err(check) => return *check,
+    };
+    let first = evidence.attempts(Some(attempt.step)).find(|attempt| attempt.phase == phase).unwrap_or(attempt);
+    let said = |after, before| {
+        evidence.lines(attempt.step, after, before).find(|line: &&OutputLine| regex.is_match(&line.text))
+    };
+    let check = match (said(0, first.started), said(ended, Millis::MAX)) {
+        (Some(early), _) => Check::fail(Reason::SaidWithoutCause, expected, clip(&early.text)).at_time(early.at),
+        (None, Some(line)) => Check::pass(expected, clip(&line.text)).at_time(line.at),
+        (None, None) => {
+            let lines: Vec<_> = evidence.lines(attempt.step, ended, Millis::MAX).collect();
+            Check::fail(Reason::NotSaid, expected, shown(&lines)).at_time(ended)
+        }
+    };
+    check.in_step(attempt.step).in_file("output")
+}
+
+/// The last attempt of the phase and when it ended.
+fn ended<'a>(evidence: &Evidence<'a>, phase: &str, expected: &str) -> Result<(&'a AttemptSeen, Millis), Box<Check>> {
+    let Some(attempt) = evidence.last_attempt(phase, None) else {
+        return Err(Box::new(Check::fail(Reason::NeverStarted, expected, format!("{phase} never started"))));
+    };
+    let never = || Box::new(Check::fail(Reason::NeverEnded, expected, format!("{phase} never ended")));
+    Ok((attempt, attempt.ended.ok_or_else(never)?))
+}
+
+fn shown(lines: &[&OutputLine]) -> String {
+    match lines {
+        [] => "no output after that".to_owned(),
+        lines => clip(&lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join(" | ")),
+    }
+}

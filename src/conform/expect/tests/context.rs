@@ -1,0 +1,89 @@
+//! Context state, warnings, compactions, events.
+
+use serde_json::json;
+
+use super::scene::{Scene, scene};
+use crate::conform::{Outcome, Reason, Sight, UsageWay};
+
+fn hearing() -> Scene {
+    let mut scene = scene().well();
+    scene.manifest.usage = Some(UsageWay::SignalFile);
+    scene
+}
+
+#[test]
+fn the_context_state_after_a_usage() {
+    let state = "context_state: {usage: 0, fields: {/current_tokens: {is: 5}}}";
+    hearing().usage(5, 220, Some(json!({"current_tokens": 5}))).passes(state);
+    hearing().usage(5, 220, Some(json!({"current_tokens": 6}))).fails(state, Reason::WrongValue);
+    hearing().usage(5, 220, None).fails(state, Reason::NoContextState);
+    hearing().fails(state, Reason::NoUsage);
+}
+
+/// Usages at 220 and 260, and a warning of this level after the second.
+fn warned(level: &str) -> Scene {
+    hearing().usage(5, 220, None).usage(9, 260, None).event(270, json!({"type": "CONTEXT_WARNING", "level": level}))
+}
+
+#[test]
+fn warnings_stand_between_their_usage_and_the_next() {
+    warned("soft").passes("warned: {usage: 1, level: soft}");
+    warned("soft").passes("warned: {usage: 0, level: none}");
+    warned("soft").fails("warned: {usage: 0, level: soft}", Reason::NoWarning);
+    warned("soft").fails("warned: {usage: 1, level: hard}", Reason::WrongLevel);
+    warned("soft").fails("warned: {usage: 1, level: none}", Reason::UnwarrantedWarning);
+    warned("soft").fails("warned: {usage: 2, level: none}", Reason::NoUsage);
+}
+
+#[test]
+fn silence_counts_only_beside_a_warning() {
+    let silent = || hearing().usage(5, 220, Some(json!({"warning_level": "none"})));
+    silent().fails("warned: {usage: 0, level: none}", Reason::NothingSighted);
+    silent().fails("warned: {usage: 0, level: soft}", Reason::NoWarning);
+    warned("none").says("warned: {usage: 0, level: none}", Outcome::NotObserved, Reason::NoSight);
+}
+
+#[test]
+fn a_warning_is_seen_in_the_state_and_on_the_output_too() {
+    let in_state = hearing().usage(5, 220, Some(json!({"warningLevel": "hard"})));
+    in_state.passes("warned: {usage: 0, level: hard}");
+    let mut printed = hearing().usage(5, 220, None).output(230, "context: Soft!");
+    printed.manifest.warn = Some(Sight::Output("context: (?<level>[A-Za-z]+)".to_owned()));
+    printed.passes("warned: {usage: 0, level: soft}");
+}
+
+#[test]
+fn what_the_manifest_cannot_show_is_not_observed() {
+    let blind = || hearing().usage(5, 220, None);
+    blind().says("warned: {usage: 0, level: soft}", Outcome::NotObserved, Reason::NoSight);
+    blind().says("compacted: {usage: 0, level: none}", Outcome::NotObserved, Reason::NoSight);
+    blind().says("events: {type: X, at_least: 1}", Outcome::NotObserved, Reason::NoSight);
+    let promised = || {
+        let mut scene = blind();
+        scene.manifest.warn = Some(Sight::EventFile);
+        scene.manifest.compact = Some(Sight::EventFile);
+        scene
+    };
+    promised().fails("warned: {usage: 0, level: soft}", Reason::NoWarning);
+    promised().fails("compacted: {usage: 0, level: standard}", Reason::NoCompaction);
+    promised().fails("events: {type: X, at_least: 1}", Reason::NoEvent);
+}
+
+#[test]
+fn compactions() {
+    let compacted = || warned("soft").event(280, json!({"type": "COMPACTION", "level": "standard"}));
+    compacted().passes("compacted: {usage: 1, level: standard}");
+    compacted().passes("compacted: {usage: 0, level: none}");
+    compacted().fails("compacted: {usage: 1, level: emergency}", Reason::WrongLevel);
+    compacted().fails("compacted: {usage: 1, level: none}", Reason::UnwarrantedCompaction);
+    compacted().fails("compacted: {usage: 0, level: standard}", Reason::NoCompaction);
+}
+
+#[test]
+fn events_are_counted_and_each_is_read() {
+    let two = || warned("soft").event(280, json!({"type": "CONTEXT_WARNING", "level": 3}));
+    two().passes("events: {type: CONTEXT_WARNING, at_least: 2}");
+    two().fails("events: {type: CONTEXT_WARNING, at_least: 3}", Reason::NoEvent);
+    two().fails("events: {type: OTHER, at_least: 0}", Reason::NoEvent);
+    two().fails("events: {type: CONTEXT_WARNING, at_least: 1, fields: {/level: {type: string}}}", Reason::WrongType);
+}

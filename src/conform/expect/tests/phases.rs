@@ -1,0 +1,84 @@
+//! Starts, order, nothing after, backoff.
+
+use super::scene::{Scene, scene};
+use crate::conform::{Outcome, ProcessEnd, Reason};
+
+/// `design` started so often, after one success.
+fn tried(times: u64) -> Scene {
+    let attempts: Vec<_> = (0..times).map(|n| ("design", 1, 300 + n * 100, 350 + n * 100)).collect();
+    scene().attempts(&[("preflight", 0, 100, 200)]).attempts(&attempts)
+}
+
+#[test]
+fn starts_are_counted() {
+    let four = "starts: {phase: $p, count: 4, accept: [{count: 3, reading: C-01b}, {count: 2, reading: C-01c}]}";
+    tried(4).passes(four);
+    tried(3).says(four, Outcome::Pass, Reason::AnotherReading);
+    tried(2).says(four, Outcome::Warn, Reason::AnotherReading);
+    tried(1).fails(four, Reason::StartedTooRarely);
+    tried(5).fails(four, Reason::StartedTooOften);
+    tried(0).fails(four, Reason::NeverStarted);
+    tried(0).passes("starts: {phase: design, count: 0}");
+    tried(1).fails("starts: {phase: design, count: 0}", Reason::StartedTooOften);
+    tried(1).passes("starts: {phase: design, step: 0, count: 1}");
+    let resumed = tried(1).step("resume", ProcessEnd::Exited(0)).attempts(&[("design", 0, 900, 950)]);
+    resumed.passes("starts: {phase: design, step: 1, count: 1}");
+}
+
+#[test]
+fn order_folds_retries_and_refuses_overlap() {
+    tried(3).passes("order: [preflight, $p]");
+    tried(3).fails("order: [preflight]", Reason::OrderDiffers);
+    tried(1).fails("order: [preflight, design, audit]", Reason::OrderDiffers);
+    tried(1).fails("order: [design, preflight]", Reason::OrderDiffers);
+    let overlapping = scene().attempts(&[("preflight", 0, 100, 200), ("design", 0, 150, 300)]);
+    overlapping.fails("order: [preflight, design]", Reason::Overlapping);
+    let mut endless = scene().well();
+    endless.seen.attempts[0].ended = None;
+    endless.fails("order: [preflight, design]", Reason::Overlapping);
+}
+
+#[test]
+fn nothing_after_needs_the_phase_itself() {
+    scene().well().passes("nothing_after: {phase: design}");
+    scene().well().fails("nothing_after: {phase: preflight}", Reason::WentOn);
+    scene().well().fails("nothing_after: {phase: audit}", Reason::NeverStarted);
+    let two = || scene().well().step("resume", ProcessEnd::Exited(0)).attempts(&[("audit", 0, 900, 950)]);
+    two().passes("nothing_after: {phase: design, step: 0}");
+    two().fails("nothing_after: {phase: design}", Reason::WentOn);
+    two().fails("nothing_after: {phase: design, step: 1}", Reason::NeverStarted);
+}
+
+/// `preflight`, 10 ms, then `design` with these waits before its retries.
+fn waiting(gaps: &[u64], initial: Option<u64>) -> Scene {
+    let mut scene = scene().attempts(&[("preflight", 0, 100, 200), ("design", 1, 210, 300)]);
+    let mut ended = 300;
+    for gap in gaps {
+        scene = scene.attempts(&[("design", 1, ended + gap, ended + gap + 10)]);
+        ended += gap + 10;
+    }
+    scene.seen.initial_backoff = initial;
+    scene
+}
+
+#[test]
+fn waits_exceed_the_runtimes_own_pace() {
+    let plain = "backoff: {phase: design}";
+    waiting(&[61], Some(100)).passes(plain);
+    waiting(&[60], Some(100)).fails(plain, Reason::RetriedTooSoon);
+    waiting(&[100, 5], Some(100)).fails(plain, Reason::RetriedTooSoon);
+    waiting(&[211], None).passes(plain);
+    waiting(&[210], None).fails(plain, Reason::RetriedTooSoon);
+    waiting(&[], Some(100)).fails(plain, Reason::NoRetry);
+    waiting(&[61], Some(100)).fails("backoff: {phase: audit}", Reason::NeverStarted);
+    let alone = scene().attempts(&[("design", 1, 0, 10), ("design", 1, 900, 910)]);
+    alone.fails(plain, Reason::NoBaseline);
+}
+
+#[test]
+fn waits_grow_where_asked() {
+    let growing = "backoff: {phase: design, growth: 2}";
+    waiting(&[100, 200], Some(100)).passes(growing);
+    waiting(&[100, 199], Some(100)).fails(growing, Reason::DidNotGrow);
+    waiting(&[100], Some(100)).fails(growing, Reason::TooFewGaps);
+}

@@ -1,0 +1,92 @@
+//! The escalation report and its surfacing.
+
+use serde_json::{Value, json};
+
+use super::scene::{Scene, scene};
+use crate::conform::{ProcessEnd, Reason};
+
+fn document() -> Value {
+    json!({ "trigger": "same_issue", "phase": "design", "state": {"last_checkpoint": {"phase": "design", "n": 1}} })
+}
+
+#[test]
+fn a_report_is_there_or_not() {
+    let with = || scene().well().report(document());
+    with().passes("report: {fields: {/trigger: {is: same_issue}, /phase: {is: $p}}}");
+    with().fails("report: {fields: {/trigger: {is: manual}}}", Reason::WrongValue);
+    with().fails("report: {fields: {/session_id: {type: string}}}", Reason::FieldMissing);
+    with().fails("report: {present: false}", Reason::UnexpectedReport);
+    scene().well().fails("report: {}", Reason::NoReport);
+    scene().well().passes("report: {present: false}");
+    let idle = || scene().well().step("resume", ProcessEnd::Exited(0));
+    idle().fails("report: {step: 1, present: false}", Reason::NothingSighted);
+    idle().fails("report: {step: 7}", Reason::NoReport);
+}
+
+#[test]
+fn of_several_candidates_the_best_counts_and_the_most_telling_is_shown() {
+    let trigger = "report: {fields: {/trigger: {is: same_issue}}}";
+    let noise = json!({ "state": {}, "context": {} });
+    scene().well().report(document()).report(noise.clone()).passes(trigger);
+    let mut wrong = scene().well().report(json!({"trigger": "manual"})).report(noise);
+    assert_eq!(wrong.judge(trigger).observed, "\"manual\"");
+}
+
+#[test]
+fn the_last_checkpoint_is_the_newest_on_disk() {
+    let latest = "report: {fields: {/state/last_checkpoint: latest_checkpoint}}";
+    let on_disk = |newest: &str| {
+        scene()
+            .well()
+            .checkpoint("preflight.yaml", "phase: preflight")
+            .checkpoint("design.yaml", newest)
+            .report(document())
+    };
+    on_disk("phase: design\nn: 1").passes(latest);
+    on_disk("phase: design\nn: 2").fails(latest, Reason::WrongValue);
+    on_disk("phase: design\nn: 1").checkpoint("context-state.yaml", "newer: true").passes(latest);
+    scene().well().report(document()).fails(latest, Reason::NoCheckpoint);
+}
+
+/// `design` ran from 210 to 300.
+fn told(at: u64, text: &str) -> Scene {
+    scene().well().report(document()).output(at, text)
+}
+
+#[test]
+fn surfacing_counts_after_the_phase_ended() {
+    let surfaced = "surfaced: {phase: $p}";
+    told(310, "Human needed: design, same issue").passes(surfaced);
+    told(310, "design failed, see escalation.yaml").passes(surfaced);
+    told(310, "design failed").output(320, "trigger: SAME_ISSUE").passes(surfaced);
+    told(250, "Human needed: design, same issue").fails(surfaced, Reason::NotSurfaced);
+    told(310, "design failed").fails(surfaced, Reason::NotSurfaced);
+    told(310, "same_issue, redesigned").fails(surfaced, Reason::NotSurfaced);
+    scene().well().output(310, "design same_issue").fails(surfaced, Reason::NoReport);
+    scene().well().report(document()).fails("surfaced: {phase: audit}", Reason::NeverStarted);
+    let mut endless = told(310, "design same_issue");
+    endless.seen.attempts[1].ended = None;
+    endless.fails(surfaced, Reason::NeverEnded);
+}
+
+#[test]
+fn a_manifest_may_say_how_it_surfaces() {
+    let mut own = told(310, "!! D=design T=same_issue");
+    own.manifest.surface = Some("^!! D={phase} T={trigger}$".to_owned());
+    own.passes("surfaced: {phase: design}");
+    let mut silent = told(310, "!! D=audit");
+    silent.manifest.surface = Some("^!! D={phase} T={trigger}$".to_owned());
+    silent.fails("surfaced: {phase: design}", Reason::NotSurfaced);
+}
+
+#[test]
+fn says_needs_a_cause() {
+    let says = "says: {phase: $p, pattern: 'unknown.*$code'}";
+    scene().well().output(310, "unknown exit 137").passes(says);
+    scene().well().output(310, "unknown exit 138").fails(says, Reason::NotSaid);
+    scene().well().output(250, "unknown exit 137").fails(says, Reason::NotSaid);
+    let always = scene().well().output(50, "unknown exit 137").output(310, "unknown exit 137");
+    always.fails(says, Reason::SaidWithoutCause);
+    scene().well().fails("says: {phase: audit, pattern: x}", Reason::NeverStarted);
+    scene().well().fails("says: {phase: design, pattern: '('}", Reason::NotSaid);
+}

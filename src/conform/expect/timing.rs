@@ -1,0 +1,50 @@
+//! How long the runtime waits before a retry. Only lower bounds, and only against its own pace: a loaded machine makes a
+//! gap longer, never shorter.
+
+use super::Evidence;
+use crate::conform::{AttemptSeen, Check, Millis, Reason};
+
+/// What a wait must exceed the runtime's own pace by when its backoff cannot be set, in milliseconds.
+const BLIND_MARGIN: Millis = 200;
+
+/// Every wait before a retry is longer than the runtime's own pace between phases, and, where asked, the waits grow.
+pub(super) fn backoff(evidence: &Evidence<'_>, phase: &str, growth: Option<f64>) -> Check {
+    let phase = evidence.text(phase);
+    let attempts = &evidence.seen.attempts;
+    let expected = format!("a wait before every retry of {phase}");
+    if !attempts.iter().any(|attempt| attempt.phase == phase) {
+        return Check::fail(Reason::NeverStarted, expected, "it never started");
+    }
+    let gaps = gaps(attempts, |before, after| before.phase == phase && after.phase == phase);
+    let Some(&shortest) = gaps.iter().min() else {
+        return Check::fail(Reason::NoRetry, expected, "there was no retry");
+    };
+    let paces = self::gaps(attempts, |before, after| before.exit == Some(0) && after.phase != before.phase);
+    let Some(&pace) = paces.iter().max() else {
+        return Check::fail(Reason::NoBaseline, expected, "no phase succeeded before another to compare with");
+    };
+    let margin = evidence.seen.initial_backoff.map_or(BLIND_MARGIN, |initial| initial / 2);
+    let expected = format!("waits of more than {} ms ({pace} between phases, and {margin})", pace + margin);
+    let observed = format!("{gaps:?} ms");
+    if shortest <= pace + margin {
+        return Check::fail(Reason::RetriedTooSoon, expected, observed);
+    }
+    growth.map_or_else(|| Check::pass(expected, observed.clone()), |factor| grows(&gaps, factor))
+}
+
+/// Milliseconds between the end of an attempt and the start of the next in the same step, for the pairs that are asked for.
+fn gaps(attempts: &[AttemptSeen], asked: impl Fn(&AttemptSeen, &AttemptSeen) -> bool) -> Vec<Millis> {
+    let pairs = attempts.windows(2).filter(|pair| pair[0].step == pair[1].step && asked(&pair[0], &pair[1]));
+    pairs.map(|pair| pair[0].ended.map_or(0, |ended| pair[1].started.saturating_sub(ended))).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "waits are far below 2^52 milliseconds")]
+fn grows(gaps: &[Millis], factor: f64) -> Check {
+    let expected = format!("the last wait to be at least {factor} times the first");
+    let observed = format!("{gaps:?} ms");
+    match gaps {
+        [first, .., last] if *last as f64 >= *first as f64 * factor => Check::pass(expected, observed),
+        [_, .., _] => Check::fail(Reason::DidNotGrow, expected, observed),
+        _ => Check::fail(Reason::TooFewGaps, expected, observed),
+    }
+}
