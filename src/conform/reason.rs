@@ -30,6 +30,10 @@ vocabulary! {
         NoUsageWay = "no-usage-way",
         /// The runtime does not read the signal stream.
         NoSignalStream = "no-signal-stream",
+        /// The manifest lacks a knob without which the case would take hours.
+        NoKnob = "no-knob",
+        /// The runtime gives its phases no file for their results.
+        NoResultFile = "no-result-file",
         /// The manifest names no place to see it, and nothing was seen.
         NoSight = "no-sight",
         /// The runtime started no phase at all in the whole case.
@@ -86,6 +90,10 @@ vocabulary! {
         NoZone = "no-zone",
         /// There are not enough documents to compare.
         TooFewDocuments = "too-few-documents",
+        /// Times fall from one phase to the next.
+        TimeFalls = "time-falls",
+        /// A time far from when the file was written.
+        TimeOff = "time-off",
         /// Documents of one run carry different ids.
         IdDiffers = "id-differs",
         /// Two runs carry the same id.
@@ -128,6 +136,10 @@ vocabulary! {
         NotAccepted = "not-accepted",
         /// What must be refused was accepted.
         NotRefused = "not-refused",
+        /// A red phase was neither started again nor was the demand refused.
+        NotReopened = "not-reopened",
+        /// The runtime's own figure differs from what was reported.
+        NotTracked = "not-tracked",
         /// A file is no longer as it was.
         FileChanged = "file-changed",
         /// A file is gone.

@@ -18,7 +18,7 @@ type Files = BTreeMap<String, FileSeen>;
 pub(super) struct Asked<'a> {
     pub(super) at: &'a Moment,
     pub(super) present: bool,
-    pub(super) absent_by: Option<&'a str>,
+    pub(super) or_absent: Option<&'a str>,
     pub(super) fields: &'a Fields,
 }
 
@@ -62,16 +62,16 @@ fn one(evidence: &Evidence<'_>, phase: &str, asked: &Asked<'_>) -> Check {
             (Some(file), false) => {
                 Check::fail(Reason::UnexpectedCheckpoint, expected, super::document::clip(&file.text))
             }
-            (None, true) => missing(evidence, expected, asked.absent_by),
+            (None, true) => missing(evidence, expected, asked.or_absent),
             (Some(file), true) => inside(evidence, files, file, asked.fields, &expected),
         },
     };
     check.in_file(format!(".loa-checkpoint/{name}"))
 }
 
-fn missing(evidence: &Evidence<'_>, expected: String, absent_by: Option<&str>) -> Check {
+fn missing(evidence: &Evidence<'_>, expected: String, or_absent: Option<&str>) -> Check {
     let observed = "there is none";
-    let Some(reading) = absent_by else {
+    let Some(reading) = or_absent else {
         return Check::fail(Reason::NoCheckpoint, expected, observed);
     };
     let outcome = if evidence.warns(reading) { Outcome::Warn } else { Outcome::Pass };
@@ -112,6 +112,17 @@ fn files_at<'a>(evidence: &Evidence<'a>, phase: &str, at: &Moment) -> Option<&'a
             next.map(|next| &next.checkpoints)
         }
     }
+}
+
+/// The folder is there and holds something.
+pub(super) fn folder(evidence: &Evidence<'_>) -> Check {
+    let expected = "a folder with at least one file";
+    let held = evidence.seen.steps.last().map_or(0, |step| step.checkpoints.len());
+    let check = match held {
+        0 => Check::fail(Reason::NoCheckpoint, expected, "no folder, or an empty one"),
+        files => Check::pass(expected, format!("{files} files")),
+    };
+    check.in_file(".loa-checkpoint/")
 }
 
 /// The folder holds the checkpoints of exactly these phases, under exactly these names.

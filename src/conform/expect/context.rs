@@ -1,12 +1,11 @@
 //! How the runtime watches the context (Context Signals Interface): its state, its warnings, its compactions, its events.
 
-use regex::Regex;
 use serde_json::Value;
 
 use super::Evidence;
 use super::document::show;
 use super::matcher::{Fields, Scene};
-use crate::conform::{Check, Millis, Reason, Sight, UsageSeen};
+use crate::conform::{Check, Millis, Reason, Sight};
 
 /// `context-state.yaml` after a usage.
 pub(super) fn state(evidence: &Evidence<'_>, usage: usize, fields: &Fields) -> Check {
@@ -23,124 +22,28 @@ pub(super) fn state(evidence: &Evidence<'_>, usage: usize, fields: &Fields) -> C
     check.in_file(".loa-checkpoint/context-state.yaml").at_time(seen.until)
 }
 
-/// Warnings between one usage and the next.
-pub(super) fn warned(evidence: &Evidence<'_>, usage: usize, level: &str) -> Check {
-    let family = Family {
-        what: "warning",
-        event: "CONTEXT_WARNING",
-        sight: evidence.manifest.warn.as_ref(),
-        in_state: true,
-        missing: Reason::NoWarning,
-        unwarranted: Reason::UnwarrantedWarning,
+/// The runtime's own figure after a usage.
+pub(super) fn tracked(evidence: &Evidence<'_>, usage: usize) -> Check {
+    let usages = &evidence.seen.usages;
+    let Some(seen) = usages.get(usage) else { return no_usage(usage, "the runtime's own figure") };
+    let expected = format!("the runtime's own figure to be {}", seen.tokens);
+    let until = usages.get(usage + 1).map_or(Millis::MAX, |next| next.at);
+    let current = evidence.seen.events.iter().filter(|event| word(&event.line, "type") == Some("CONTEXT_CURRENT"));
+    let newest = current.filter(|event| event.at >= seen.at && event.at < until).last();
+    let event = newest.and_then(|event| figure(&event.line)).map(|figure| (figure, "the event file"));
+    let state = || Some((figure(seen.context_state.as_ref()?)?, ".loa-checkpoint/context-state.yaml"));
+    let check = match event.or_else(state) {
+        Some((figure, file)) if figure.as_f64() == serde_json::json!(seen.tokens).as_f64() => {
+            Check::pass(expected, show(figure)).in_file(file)
+        }
+        Some((figure, file)) => Check::fail(Reason::NotTracked, expected, show(figure)).in_file(file),
+        None => Check::fail(Reason::NotTracked, expected, "no figure, neither in an event nor in the context state"),
     };
-    family.judge(evidence, usage, &evidence.text(level))
+    check.at_time(seen.until)
 }
 
-/// Compactions between one usage and the next.
-pub(super) fn compacted(evidence: &Evidence<'_>, usage: usize, level: &str) -> Check {
-    let family = Family {
-        what: "compaction",
-        event: "COMPACTION",
-        sight: evidence.manifest.compact.as_ref(),
-        in_state: false,
-        missing: Reason::NoCompaction,
-        unwarranted: Reason::UnwarrantedCompaction,
-    };
-    family.judge(evidence, usage, &evidence.text(level))
-}
-
-/// One kind of reaction to a usage, and where it can be seen.
-struct Family<'a> {
-    what: &'static str,
-    event: &'static str,
-    sight: Option<&'a Sight>,
-    in_state: bool,
-    missing: Reason,
-    unwarranted: Reason,
-}
-
-/// A reaction that was seen.
-struct Sighted {
-    at: Millis,
-    level: String,
-    file: &'static str,
-}
-
-impl Family<'_> {
-    fn judge(&self, evidence: &Evidence<'_>, usage: usize, level: &str) -> Check {
-        let expected = match level {
-            "none" => format!("no {}", self.what),
-            level => format!("a {} of level {level}", self.what),
-        };
-        let usages = &evidence.seen.usages;
-        let Some(seen) = usages.get(usage) else { return no_usage(usage, &expected) };
-        let all = self.sighted(evidence);
-        if all.is_empty() && self.sight.is_none() && !self.readable(evidence) {
-            let observed = format!("the manifest names no place to see a {}, and none was seen", self.what);
-            return Check::not_observed(Reason::NoSight, expected, observed);
-        }
-        let until = usages.get(usage + 1).map_or(Millis::MAX, |next| next.at);
-        let here: Vec<&Sighted> = all.iter().filter(|it| it.at >= seen.at && it.at < until).collect();
-        let other = here.iter().find(|it| it.level != level);
-        let expected = format!("{expected} at {} tokens", seen.tokens);
-        let check = match (level, here.as_slice(), other) {
-            ("none", [], _) if all.is_empty() => {
-                let observed = format!("no {} in the whole case, so silence proves nothing", self.what);
-                Check::fail(Reason::NothingSighted, expected, observed)
-            }
-            ("none", [], _) => Check::pass(expected, "none"),
-            ("none", [first, ..], _) => {
-                Check::fail(self.unwarranted, expected, first.level.clone()).in_file(first.file)
-            }
-            (_, [], _) => Check::fail(self.missing, expected, "none"),
-            (_, _, Some(other)) => Check::fail(Reason::WrongLevel, expected, other.level.clone()).in_file(other.file),
-            (_, [first, ..], None) => Check::pass(expected, first.level.clone()).in_file(first.file),
-        };
-        check.at_time(seen.until)
-    }
-
-    /// Everything of this kind that was seen in the case, silence left out.
-    fn sighted(&self, evidence: &Evidence<'_>) -> Vec<Sighted> {
-        let mut all = self.in_events(evidence);
-        if self.in_state {
-            all.extend(evidence.seen.usages.iter().filter_map(in_state));
-        }
-        if let Some(Sight::Output(pattern)) = self.sight {
-            all.extend(on_output(evidence, pattern));
-        }
-        all.retain(|it| it.level != "none");
-        all
-    }
-
-    fn in_events(&self, evidence: &Evidence<'_>) -> Vec<Sighted> {
-        let ours = evidence.seen.events.iter().filter(|event| word(&event.line, "type") == Some(self.event));
-        let sighted = ours.filter_map(|event| {
-            let level = word(&event.line, "level")?.to_owned();
-            Some(Sighted { at: event.at, level, file: "the event file" })
-        });
-        sighted.collect()
-    }
-
-    /// Whether the context state would show it.
-    fn readable(&self, evidence: &Evidence<'_>) -> bool {
-        self.in_state && evidence.seen.usages.iter().any(|usage| usage.context_state.is_some())
-    }
-}
-
-fn in_state(usage: &UsageSeen) -> Option<Sighted> {
-    let state = usage.context_state.as_ref()?;
-    let level = ["warning_level", "warningLevel", "level"].iter().find_map(|key| word(state, key))?;
-    Some(Sighted { at: usage.at, level: level.to_owned(), file: ".loa-checkpoint/context-state.yaml" })
-}
-
-fn on_output(evidence: &Evidence<'_>, pattern: &str) -> Vec<Sighted> {
-    let Ok(pattern) = Regex::new(pattern) else { return Vec::new() };
-    let lines = evidence.seen.steps.iter().flat_map(|step| &step.output);
-    let sighted = lines.filter_map(|line| {
-        let level = pattern.captures(&line.text)?.name("level")?.as_str().to_lowercase();
-        Some(Sighted { at: line.at, level, file: "output" })
-    });
-    sighted.collect()
+fn figure(document: &Value) -> Option<&Value> {
+    ["current_tokens", "currentTokens", "value"].iter().find_map(|key| document.get(key))
 }
 
 /// Lines of a type in the event file.
@@ -167,10 +70,10 @@ pub(super) fn events(evidence: &Evidence<'_>, kind: &str, at_least: u64, fields:
     all.into_check(evidence, &expected, &format!("{} lines", ours.len())).in_file("the event file")
 }
 
-fn word<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+pub(super) fn word<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key)?.as_str()
 }
 
-fn no_usage(usage: usize, expected: &str) -> Check {
+pub(super) fn no_usage(usage: usize, expected: &str) -> Check {
     Check::fail(Reason::NoUsage, expected, format!("usage {usage} was never reported"))
 }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::diag::{Budget, Format, documents};
+
 /// How much of a value is shown.
 const SHOWN: usize = 240;
 
@@ -10,7 +12,12 @@ const SHOWN: usize = 240;
 /// # Errors
 /// Why the text is not one.
 pub(super) fn read(text: &str) -> Result<Value, String> {
-    serde_yaml::from_str(text).map_err(|error| first_line(&error.to_string()))
+    let mut documents = documents(text.as_bytes(), Format::Yaml, &Budget::default());
+    match (documents.len(), documents.swap_remove(0)) {
+        (1, Ok(document)) => Ok(document.to_json()),
+        (1, Err(finding)) => Err(clip(&finding.message)),
+        (several, _) => Err(format!("{several} documents in one file")),
+    }
 }
 
 /// A value as one short line of JSON.
@@ -24,8 +31,4 @@ pub(super) fn clip(text: &str) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
-}
-
-fn first_line(text: &str) -> String {
-    clip(text.lines().next().unwrap_or_default())
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::conform::{Act, Step};
+use crate::conform::{Act, Step, TimeMethod, WayIn};
 use crate::conform::{
     AttemptSeen, Case, Clause, Manifest, Millis, Observation, OutputLine, ProcessEnd, StepSeen, UsageWay, names,
 };
@@ -87,6 +87,23 @@ impl<'a> Evidence<'a> {
     /// Whether a phase of the case speaks over the signal stream, which this runtime does not read.
     pub(super) fn signals_unheard(&self) -> bool {
         self.manifest.usage != Some(UsageWay::SignalFile) && self.acts().any(|act| matches!(act, Act::Signal(_)))
+    }
+
+    /// A knob that the case cannot do without and the manifest lacks.
+    pub(super) fn missing_knob(&self) -> Option<String> {
+        let scaled = self.case.time == TimeMethod::Scaled;
+        let knob = self.case.knobs.keys().find(|knob| scaled && !self.manifest.knobs.contains_key(knob))?;
+        serde_json::to_value(knob).ok()?.as_str().map(str::to_owned)
+    }
+
+    /// Whether the case is about results that phases hand over, and the runtime gave none of them a file for that.
+    pub(super) fn lacks_result_file(&self) -> bool {
+        let hands_over = |phase: &str| {
+            let named = self.case.phases.iter().filter(|(name, _)| self.text(name) == phase);
+            named.flat_map(|(_, attempts)| attempts.iter().flatten()).any(|act| matches!(act, Act::Result(_)))
+        };
+        let mut started = self.seen.attempts.iter().filter(|attempt| hands_over(&attempt.phase));
+        self.case.requires.contains(&WayIn::ResultFile) && started.all(|it| !it.env.contains_key("LOA_RESULT_FILE"))
     }
 
     fn acts(&self) -> impl Iterator<Item = &'a Act> {

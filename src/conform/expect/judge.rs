@@ -1,6 +1,6 @@
 //! From an observation to the checks of a case.
 
-use super::{Evidence, checkpoint, context, ending, laid, phases, report, timing};
+use super::{Evidence, checkpoint, checkpoint_times, context, ending, laid, phases, report, says, timing, warning};
 use crate::conform::{Check, Condition, Expectation, Outcome, ProcessEnd, Reason};
 
 /// Judges every expectation of a case. Never empty: a case that could not be judged yields the one check that says why.
@@ -30,6 +30,10 @@ fn unjudgeable(evidence: &Evidence<'_>) -> Option<Check> {
         let expected = "a runtime that reads the signal stream";
         return Some(Check::not_observed(Reason::NoSignalStream, expected, "`usage` is not `signal_file`"));
     }
+    if let Some(knob) = evidence.missing_knob() {
+        let observed = "the manifest has no such knob, and nobody waits that long";
+        return Some(Check::not_observed(Reason::NoKnob, format!("a knob `{knob}`"), observed));
+    }
     let unstarted = seen.steps.iter().enumerate().find_map(|(number, step)| match &step.end {
         ProcessEnd::NotStarted(why) => Some((number, &step.verb, why)),
         _ => None,
@@ -38,9 +42,13 @@ fn unjudgeable(evidence: &Evidence<'_>) -> Option<Check> {
         let expected = format!("`{verb}` to start");
         return Some(Check::new(Outcome::CouldNotRun, Reason::NotStarted, expected, why).in_step(number));
     }
-    seen.attempts.is_empty().then(|| {
+    if seen.attempts.is_empty() {
         let observed = "the runtime started none, so nothing that it did or left undone proves anything";
-        Check::fail(Reason::NothingStarted, "phases to be started", observed)
+        return Some(Check::fail(Reason::NothingStarted, "phases to be started", observed));
+    }
+    evidence.lacks_result_file().then(|| {
+        let expected = "`LOA_RESULT_FILE` in the environment of a phase";
+        Check::not_observed(Reason::NoResultFile, expected, "it was not set, so phases cannot hand anything over")
     })
 }
 
@@ -54,19 +62,23 @@ fn check(evidence: &Evidence<'_>, expectation: &Expectation) -> Check {
         Expectation::NoOrphans => ending::no_orphans(evidence),
         Expectation::State { step, fields } => ending::state(evidence, *step, fields),
         Expectation::Resolved { step, accepted } => ending::resolved(evidence, *step, *accepted),
-        Expectation::Checkpoint { phase, at, present, absent_by, fields } => {
-            let asked = checkpoint::Asked { at, present: *present, absent_by: absent_by.as_deref(), fields };
+        Expectation::Checkpoint { phase, at, present, or_absent, fields } => {
+            let asked = checkpoint::Asked { at, present: *present, or_absent: or_absent.as_deref(), fields };
             checkpoint::checkpoint(evidence, phase, &asked)
         }
+        Expectation::CheckpointFolder => checkpoint::folder(evidence),
+        Expectation::CheckpointTimes => checkpoint_times::times(evidence),
         Expectation::CheckpointFiles(phases) => checkpoint::files(evidence, phases),
         Expectation::OneExecution { unique_across_runs } => checkpoint::one_execution(evidence, *unique_across_runs),
         Expectation::Report { step, present, fields } => report::report(evidence, *step, *present, fields),
         Expectation::Surfaced { phase } => report::surfaced(evidence, phase),
-        Expectation::Says { phase, pattern } => report::says(evidence, phase, pattern),
+        Expectation::Says { phase, step, pattern } => says::says(evidence, phase.as_deref(), *step, pattern),
         Expectation::ContextState { usage, fields } => context::state(evidence, *usage, fields),
-        Expectation::Warned { usage, level } => context::warned(evidence, *usage, level),
-        Expectation::Compacted { usage, level } => context::compacted(evidence, *usage, level),
+        Expectation::Tracked { usage } => context::tracked(evidence, *usage),
+        Expectation::Warned { usage, level, fields } => warning::warned(evidence, *usage, level, fields),
+        Expectation::Compacted { usage, level } => warning::compacted(evidence, *usage, level),
         Expectation::Events { r#type, at_least, fields } => context::events(evidence, r#type, *at_least, fields),
+        Expectation::Reopened { phase, step } => phases::reopened(evidence, phase, *step),
         Expectation::Unchanged(path) => laid::unchanged(evidence, path),
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use regex::Regex;
 use serde_json::Value;
 
 use super::Evidence;
@@ -78,6 +79,14 @@ impl Scene<'_> {
                 None => Err(Reason::WrongType),
             },
             Matcher::Type(kind) => is_of(*kind, found, taken),
+            Matcher::Matches(pattern) => match found {
+                Value::String(text) => holds(self.is_match(pattern, text), Reason::WrongValue),
+                _ => Err(Reason::WrongType),
+            },
+            Matcher::Has(fields) => match found {
+                Value::Array(items) => holds(self.any(fields, items, taken), Reason::WrongValue),
+                _ => Err(Reason::WrongType),
+            },
             Matcher::Each { at_least, fields } => return self.each(*at_least, fields, found, pointer, taken),
             Matcher::SameAs(reference) => match self.elsewhere(reference) {
                 Some(other) => holds(equal(found, &other), Reason::WrongValue),
@@ -130,6 +139,16 @@ impl Scene<'_> {
         Ok(())
     }
 
+    /// Whether one item keeps all of the fields; the readings that it took are kept.
+    fn any(&self, fields: &Fields, items: &[Value], taken: &mut Taken) -> bool {
+        let holding = items.iter().find_map(|item| self.fields(fields, item).ok());
+        holding.map(|more| taken.merge(more)).is_some()
+    }
+
+    fn is_match(&self, pattern: &str, text: &str) -> bool {
+        Regex::new(&self.evidence.text(pattern)).is_ok_and(|pattern| pattern.is_match(text))
+    }
+
     /// The value that `<phase>#<pointer>` names, in the phase's checkpoint on disk.
     fn elsewhere(&self, reference: &str) -> Option<Value> {
         let reference = self.evidence.text(reference);
@@ -146,6 +165,11 @@ impl Scene<'_> {
         files.filter_map(|(_, file)| read(&file.text).ok()).collect()
     }
 
+    fn listing(&self, fields: &Fields) -> String {
+        let parts = fields.iter().map(|(pointer, matcher)| format!("{pointer} is {}", self.wanted(matcher)));
+        parts.collect::<Vec<_>>().join(" and ")
+    }
+
     /// A matcher in words.
     fn wanted(&self, matcher: &Matcher) -> String {
         let list = |values: &[Value]| values.iter().map(|value| show(&self.evidence.value(value))).collect::<Vec<_>>();
@@ -159,6 +183,8 @@ impl Scene<'_> {
             }
             Matcher::Contains(part) => format!("a text with \"{}\"", self.evidence.text(part)),
             Matcher::Absent => "nothing there".to_owned(),
+            Matcher::Matches(pattern) => format!("a text that matches /{}/", self.evidence.text(pattern)),
+            Matcher::Has(fields) => format!("a list with an item in which {}", self.listing(fields)),
             Matcher::Between([low, high]) => format!("a number from {low} to {high}"),
             Matcher::Each { at_least, .. } => format!("a list of at least {at_least}"),
             Matcher::SameAs(reference) => match self.elsewhere(reference) {

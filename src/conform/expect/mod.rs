@@ -4,6 +4,7 @@
 //! runtime gives no way to see is not observed; a case in which the runtime started nothing is red, whatever it expects.
 
 mod checkpoint;
+mod checkpoint_times;
 mod context;
 mod document;
 mod ending;
@@ -13,9 +14,11 @@ mod laid;
 mod matcher;
 mod phases;
 mod report;
+mod says;
 #[cfg(test)]
 mod tests;
 mod timing;
+mod warning;
 
 pub use evidence::Evidence;
 pub use judge::judge;

@@ -1,7 +1,7 @@
 //! Which phases started, how often, and in which order (Exit Code Specification).
 
 use super::Evidence;
-use crate::conform::{AcceptedCount, Check, Outcome, Reason};
+use crate::conform::{AcceptedCount, Check, Outcome, ProcessEnd, Reason};
 
 /// How often a phase was started.
 pub(super) fn starts(
@@ -73,6 +73,24 @@ pub(super) fn nothing_after(evidence: &Evidence<'_>, phase: &str, step: Option<u
             .at_time(next.started),
         None => Check::pass(expected, "nothing did").in_step(attempts[last].step),
     }
+}
+
+/// The phase was started before any other in the step, or the demand was refused.
+pub(super) fn reopened(evidence: &Evidence<'_>, phase: &str, step: usize) -> Check {
+    let phase = evidence.text(phase);
+    let expected = format!("{phase} to start first, or the runtime to refuse");
+    let end = evidence.seen.steps.get(step).map(|step| &step.end);
+    let check = match (evidence.attempts(Some(step)).next(), end) {
+        (Some(first), _) if first.phase == phase => Check::pass(expected, "it started first").at_time(first.started),
+        (Some(first), _) => {
+            Check::fail(Reason::NotReopened, expected, format!("{} started first", first.phase)).at_time(first.started)
+        }
+        (None, Some(ProcessEnd::Exited(code))) if *code != 0 => {
+            Check::pass(expected, format!("it refused with {code}"))
+        }
+        (None, _) => Check::fail(Reason::NotReopened, expected, "nothing started, and nothing was refused"),
+    };
+    check.in_step(step)
 }
 
 fn times(count: u64) -> String {

@@ -104,35 +104,12 @@ fn words(text: &str) -> String {
     format!(" {} ", folded.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The output, once the phase had ended, matches; before the phase started, nothing did.
-pub(super) fn says(evidence: &Evidence<'_>, phase: &str, pattern: &str) -> Check {
-    let phase = evidence.text(phase);
-    let pattern = evidence.text(pattern);
-    let expected = format!("the output to match /{pattern}/ once {phase} had ended");
-    let Ok(regex) = Regex::new(&pattern) else {
-        return Check::fail(Reason::NotSaid, expected, "this is no regular expression");
-    };
-    let (attempt, ended) = match ended(evidence, &phase, &expected) {
-        Ok(found) => found,
-        Err(check) => return *check,
-    };
-    let first = evidence.attempts(Some(attempt.step)).find(|attempt| attempt.phase == phase).unwrap_or(attempt);
-    let said = |after, before| {
-        evidence.lines(attempt.step, after, before).find(|line: &&OutputLine| regex.is_match(&line.text))
-    };
-    let check = match (said(0, first.started), said(ended, Millis::MAX)) {
-        (Some(early), _) => Check::fail(Reason::SaidWithoutCause, expected, clip(&early.text)).at_time(early.at),
-        (None, Some(line)) => Check::pass(expected, clip(&line.text)).at_time(line.at),
-        (None, None) => {
-            let lines: Vec<_> = evidence.lines(attempt.step, ended, Millis::MAX).collect();
-            Check::fail(Reason::NotSaid, expected, shown(&lines)).at_time(ended)
-        }
-    };
-    check.in_step(attempt.step).in_file("output")
-}
-
 /// The last attempt of the phase and when it ended.
-fn ended<'a>(evidence: &Evidence<'a>, phase: &str, expected: &str) -> Result<(&'a AttemptSeen, Millis), Box<Check>> {
+pub(super) fn ended<'a>(
+    evidence: &Evidence<'a>,
+    phase: &str,
+    expected: &str,
+) -> Result<(&'a AttemptSeen, Millis), Box<Check>> {
     let Some(attempt) = evidence.last_attempt(phase, None) else {
         return Err(Box::new(Check::fail(Reason::NeverStarted, expected, format!("{phase} never started"))));
     };
@@ -140,7 +117,7 @@ fn ended<'a>(evidence: &Evidence<'a>, phase: &str, expected: &str) -> Result<(&'
     Ok((attempt, attempt.ended.ok_or_else(never)?))
 }
 
-fn shown(lines: &[&OutputLine]) -> String {
+pub(super) fn shown(lines: &[&OutputLine]) -> String {
     match lines {
         [] => "no output after that".to_owned(),
         lines => clip(&lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join(" | ")),

@@ -20,7 +20,7 @@ fn a_checkpoint_is_there_or_not() {
 
 #[test]
 fn a_checkpoint_may_be_missing_by_a_reading() {
-    let missing = |reading: &str| format!("checkpoint: {{phase: design, absent_by: {reading}}}");
+    let missing = |reading: &str| format!("checkpoint: {{phase: design, or_absent: {reading}}}");
     scene().well().says(&missing("C-01b"), Outcome::Pass, Reason::AnotherReading);
     scene().well().says(&missing("C-01c"), Outcome::Warn, Reason::AnotherReading);
 }
@@ -127,6 +127,8 @@ fn every_matcher_passes() {
         "/half {between: [2.5, 3]}",
         "/items {each: {at_least: 2, fields: {/n: {type: integer}}}}",
         "/id {same_as: 'preflight#/id'}",
+        "/items {has: {/n: {is: 2}}}",
+        "/text {matches: 'l.ng'}",
         "/two {accept: {is: 2, or: []}}",
         "/empty {type: string}",
         "/text {type: non-empty-string}",
@@ -161,6 +163,10 @@ fn every_matcher_fails_for_its_reason() {
         ("/items {each: {at_least: 3}}", Reason::TooFewItems),
         ("/items {each: {at_least: 1, fields: {/n: {is: 1}}}}", Reason::WrongValue),
         ("/two {each: {at_least: 0}}", Reason::WrongType),
+        ("/items {has: {/n: {is: 3}}}", Reason::WrongValue),
+        ("/two {has: {/n: {is: 3}}}", Reason::WrongType),
+        ("/text {matches: '^long'}", Reason::WrongValue),
+        ("/two {matches: '2'}", Reason::WrongType),
         ("/id {same_as: 'preflight#/n'}", Reason::WrongValue),
         ("/id {same_as: 'audit#/id'}", Reason::NoCheckpoint),
         ("/two {accept: {is: 3, or: [{value: 4, reading: C-01b}]}}", Reason::WrongValue),
@@ -199,4 +205,27 @@ fn a_mismatch_says_where() {
     let check = scene.judge(&expectation);
     assert_eq!(check.place.to_string(), ".loa-checkpoint/design.yaml at /items/1/n");
     assert_eq!((check.expected.as_str(), check.observed.as_str()), ("1", "2"));
+}
+
+#[test]
+fn a_folder_with_something_in_it() {
+    scene().well().checkpoint("design.yaml", GOOD).passes("checkpoint_folder");
+    scene().well().fails("checkpoint_folder", Reason::NoCheckpoint);
+}
+
+/// Checkpoints of `preflight` and `design` with these times, both written at the epoch and a millisecond later.
+fn timed(first: &str, second: &str) -> Scene {
+    let checkpoint = |at: &str| format!("created_at: '{at}'\n");
+    scene().well().checkpoint("preflight.yaml", &checkpoint(first)).checkpoint("design.yaml", &checkpoint(second))
+}
+
+#[test]
+fn times_rise_and_are_true() {
+    let times = "checkpoint_times";
+    timed("1970-01-01T00:00:01Z", "1970-01-01T00:00:02Z").passes(times);
+    timed("1970-01-01T00:00:02Z", "1970-01-01T00:00:01Z").fails(times, Reason::TimeFalls);
+    timed("1970-01-01T00:00:01Z", "1970-01-01T00:02:00Z").fails(times, Reason::TimeOff);
+    timed("yesterday", "1970-01-01T00:00:01Z").fails(times, Reason::WrongValue);
+    timed("1970-01-01T00:00:01", "1970-01-01T00:00:01").says(times, Outcome::NotObserved, Reason::NoZone);
+    scene().well().checkpoint("design.yaml", GOOD).fails(times, Reason::TooFewDocuments);
 }

@@ -87,3 +87,36 @@ fn events_are_counted_and_each_is_read() {
     two().fails("events: {type: OTHER, at_least: 0}", Reason::NoEvent);
     two().fails("events: {type: CONTEXT_WARNING, at_least: 1, fields: {/level: {type: string}}}", Reason::WrongType);
 }
+
+#[test]
+fn a_change_of_level_in_the_state_is_a_warning_and_staying_is_none() {
+    let state = |level: &str| Some(json!({"warning_level": level}));
+    let rising = || hearing().usage(1, 210, state("none")).usage(5, 220, state("soft")).usage(6, 230, state("soft"));
+    rising().passes("warned: {usage: 1, level: soft}");
+    rising().passes("warned: {usage: 2, level: none}");
+    rising().passes("warned: {usage: 0, level: none}");
+    rising().fails("warned: {usage: 2, level: soft}", Reason::NoWarning);
+}
+
+#[test]
+fn the_warning_says_what_it_must() {
+    let fields = "warned: {usage: 0, level: soft, fields: {/current_tokens: {is: 5}, /level: {is: soft}}}";
+    let state = |tokens: u64| Some(json!({"warningLevel": "soft", "currentTokens": tokens}));
+    hearing().usage(5, 220, state(5)).passes(fields);
+    hearing().usage(5, 220, state(6)).fails(fields, Reason::WrongValue);
+    let mut printed = hearing().usage(5, 220, None).output(230, "context: soft");
+    printed.manifest.warn = Some(Sight::Output("context: (?<level>[a-z]+)".to_owned()));
+    printed.says(fields, Outcome::NotObserved, Reason::NoSight);
+}
+
+#[test]
+fn the_runtimes_own_figure() {
+    let tracked = "tracked: {usage: 0}";
+    hearing().usage(5, 220, None).event(230, json!({"type": "CONTEXT_CURRENT", "current_tokens": 5})).passes(tracked);
+    hearing().usage(5, 220, Some(json!({"currentTokens": 5}))).passes(tracked);
+    hearing().usage(5, 220, Some(json!({"current_tokens": 4}))).fails(tracked, Reason::NotTracked);
+    hearing().usage(5, 220, None).fails(tracked, Reason::NotTracked);
+    let late = hearing().usage(5, 220, None).usage(6, 230, None);
+    late.event(240, json!({"type": "CONTEXT_CURRENT", "value": 5})).fails(tracked, Reason::NotTracked);
+    hearing().fails(tracked, Reason::NoUsage);
+}

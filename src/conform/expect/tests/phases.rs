@@ -80,5 +80,17 @@ fn waits_grow_where_asked() {
     let growing = "backoff: {phase: design, growth: 2}";
     waiting(&[100, 200], Some(100)).passes(growing);
     waiting(&[100, 199], Some(100)).fails(growing, Reason::DidNotGrow);
-    waiting(&[100], Some(100)).fails(growing, Reason::TooFewGaps);
+    waiting(&[100], Some(100)).says(growing, Outcome::NotObserved, Reason::TooFewGaps);
+}
+
+#[test]
+fn a_red_phase_is_started_again_or_the_demand_is_refused() {
+    let reopened = "reopened: {phase: design, step: 1}";
+    let resumed = |end| scene().well().step("resume", end);
+    resumed(ProcessEnd::Exited(0)).attempts(&[("design", 0, 900, 950)]).passes(reopened);
+    resumed(ProcessEnd::Exited(0)).attempts(&[("audit", 0, 900, 950)]).fails(reopened, Reason::NotReopened);
+    resumed(ProcessEnd::Exited(1)).passes(reopened);
+    resumed(ProcessEnd::Exited(0)).fails(reopened, Reason::NotReopened);
+    resumed(ProcessEnd::Signalled("SEGV".to_owned())).fails(reopened, Reason::NotReopened);
+    scene().well().fails(reopened, Reason::NotReopened);
 }

@@ -90,3 +90,10 @@ fn says_needs_a_cause() {
     scene().well().fails("says: {phase: audit, pattern: x}", Reason::NeverStarted);
     scene().well().fails("says: {phase: design, pattern: '('}", Reason::NotSaid);
 }
+
+#[test]
+fn says_without_a_phase_reads_everything() {
+    scene().well().output(5, "plan read").passes("says: {pattern: 'plan'}");
+    scene().well().output(5, "plan read").fails("says: {pattern: 'report'}", Reason::NotSaid);
+    scene().well().output(5, "plan read").fails("says: {step: 1, pattern: 'plan'}", Reason::NotSaid);
+}

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::scene::scene;
-use crate::conform::{Condition, Outcome, ProcessEnd, Reason};
+use crate::conform::{Condition, Outcome, ProcessEnd, Reason, TimeMethod, WayIn};
 
 /// One of each family that could pass over a runtime that did nothing.
 const TEMPTING: [&str; 8] = [
@@ -70,4 +70,27 @@ fn a_clause_about_what_is_emitted_does_not_bind_who_emits_nothing() {
     let mut wrong = scene().well().report(json!({"trigger": 5}));
     wrong.clause.when = Condition::Emitted;
     wrong.says("report: {fields: {/trigger: {type: string}}}", Outcome::Fail, Reason::WrongType);
+}
+
+#[test]
+fn a_knob_without_which_nobody_can_wait_is_not_observed() {
+    let knobs = serde_json::from_value(json!({"run_timeout": 500})).expect("knobs");
+    let mut stiff = scene().well();
+    stiff.case.time = TimeMethod::Scaled;
+    stiff.case.knobs = knobs;
+    stiff.says("ends: {}", Outcome::NotObserved, Reason::NoKnob);
+}
+
+#[test]
+fn a_case_about_results_needs_a_place_for_them() {
+    let handing = || {
+        let mut scene = scene().well();
+        scene.case.phases = serde_json::from_value(json!({"$p": [[{"result": {}}]]})).expect("acts");
+        scene.case.requires = vec![WayIn::ResultFile];
+        scene
+    };
+    handing().says("ends: {}", Outcome::NotObserved, Reason::NoResultFile);
+    let mut given = handing();
+    given.seen.attempts[1].env.insert("LOA_RESULT_FILE".to_owned(), "/r".to_owned());
+    given.passes("ends: {}");
 }
