@@ -19,6 +19,7 @@ mod reason;
 mod rig;
 mod sighting;
 mod transcript;
+mod variant;
 mod verdict;
 mod workspace;
 
@@ -33,4 +34,5 @@ pub use observation::{AttemptSeen, EventSeen, FileSeen, Millis, Observation, Out
 pub use probe::{probe};
 pub use reason::{Reason};
 pub use rig::{RigOptions, identify, observe};
+pub use variant::{Change, Kill, Variant, VariantError};
 pub use verdict::{Check, Outcome, Place};
