@@ -19,6 +19,7 @@ mod reason;
 mod rig;
 mod sighting;
 mod transcript;
+pub mod trial;
 mod variant;
 mod verdict;
 mod workspace;
