@@ -39,8 +39,8 @@ pub struct Claim {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChecklistItem {
-    /// The heading that it stands under.
-    pub section: String,
+    /// The column whose heading it stands under.
+    pub section: Column,
     /// The item, in our words.
     pub item: String,
     /// The clauses that must all have passed for a tick.

@@ -4,9 +4,11 @@
 //! words with the runner, never its rules, its configuration, its store or its code.
 
 mod case;
+mod cell;
 mod census;
 mod claims;
 mod clause;
+mod conformance;
 mod draw;
 mod driver;
 mod expect;
@@ -18,6 +20,7 @@ mod probe;
 mod reason;
 mod rig;
 mod sighting;
+mod suite;
 mod transcript;
 pub mod trial;
 mod variant;
@@ -25,8 +28,10 @@ mod verdict;
 mod workspace;
 
 pub use case::{AcceptedCount, AcceptedValue, Act, Case, Draw, Drive, Expectation, Knob, Matcher, Moment, Step, TimeMethod, ValueType, WayIn};
+pub use cell::{Cell};
 pub use claims::{ChecklistItem, Claim, ClaimWord, Claims};
 pub use clause::{Clause, Column, Condition, Level, Reading, Source};
+pub use conformance::{CaseReport, ClauseReport, ConformanceReport, Host, RuntimeReport};
 pub use draw::{DrawError, draw};
 pub use driver::{Identity};
 pub use expect::{Evidence, judge};
@@ -35,5 +40,6 @@ pub use observation::{AttemptSeen, EventSeen, FileSeen, Millis, Observation, Out
 pub use probe::{probe};
 pub use reason::{Reason};
 pub use rig::{RigOptions, identify, observe};
+pub use suite::{CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Candidate, CandidateError, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds};
 pub use variant::{Change, Kill, Variant, VariantError};
 pub use verdict::{Check, Outcome, Place};

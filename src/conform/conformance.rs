@@ -1,0 +1,165 @@
+//! What a survey found, as one plain value: every renderer only formats it.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Cell, CellWord, Check, Clause, Column, Level, Outcome, TimeMethod};
+use super::{ChecklistItem, Claim};
+
+/// The report of a survey.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "Conformance report")]
+#[serde(deny_unknown_fields)]
+pub struct ConformanceReport {
+    /// Version of this format: 1.
+    #[schemars(range(min = 1, max = 1))]
+    pub version: u32,
+    /// The edition of the contract.
+    pub edition: String,
+    /// Version of the judge.
+    pub judge: String,
+    /// SHA-256 in hex over every file of the suite.
+    pub suite: String,
+    /// The seed under which every value was drawn.
+    pub seed: u64,
+    /// Where it was measured.
+    pub host: Host,
+    /// When.
+    pub date: Timestamp,
+    /// Only cases that match this pattern, and what they presuppose, were run; such a report is no rating.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<String>,
+    /// Whether every case came to its end; false when the judge was interrupted.
+    pub complete: bool,
+    /// The clauses judged.
+    pub ledger: Vec<Clause>,
+    /// The contract's own matrix.
+    pub claims: Vec<Claim>,
+    /// The Implementation Checklist.
+    pub checklist: Vec<ChecklistItem>,
+    /// One entry a runtime.
+    pub runtimes: Vec<RuntimeReport>,
+}
+
+/// The machine on which it was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Operating system.
+    pub os: String,
+    /// Architecture.
+    pub arch: String,
+    /// Cores that the judge may use.
+    pub cores: usize,
+}
+
+/// What was found about one runtime.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuntimeReport {
+    /// Its name.
+    pub runtime: String,
+    /// What it says about its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// SHA-256 in hex of its program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// SHA-256 in hex of its manifest.
+    pub manifest: String,
+    /// Why it could not be started, if so; there are no cells then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// The cells that it earned.
+    #[serde(default)]
+    pub cells: BTreeMap<Column, Cell>,
+    /// The cells that it is known to earn.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub expect: BTreeMap<Column, CellWord>,
+    /// The cells that its makers claim.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub claims: BTreeMap<Column, CellWord>,
+    /// One entry a clause of the ledger.
+    pub clauses: Vec<ClauseReport>,
+    /// How long its cases took together, in milliseconds.
+    pub elapsed_ms: u64,
+}
+
+/// What was found about one clause.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClauseReport {
+    /// The clause.
+    pub id: String,
+    /// Its column.
+    pub column: Column,
+    /// How binding it is.
+    pub level: Level,
+    /// The worst of its cases; untested without one.
+    pub outcome: Outcome,
+    /// Its cases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cases: Vec<CaseReport>,
+}
+
+/// What was found in one case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CaseReport {
+    /// The case.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// The worst of its checks.
+    pub outcome: Outcome,
+    /// How time passed.
+    pub time: TimeMethod,
+    /// How long it took, in milliseconds.
+    pub elapsed_ms: u64,
+    /// Its checks.
+    pub checks: Vec<Check>,
+    /// Where its folder was kept, when that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+}
+
+impl RuntimeReport {
+    /// Whether every clause of a box of the checklist was kept.
+    #[must_use]
+    pub fn ticks(&self, item: &ChecklistItem) -> bool {
+        let kept = |id: &String| self.clauses.iter().any(|clause| clause.id == *id && clause.outcome.is_green());
+        !item.clauses.is_empty() && item.clauses.iter().all(kept)
+    }
+
+    /// The columns in which it earned another word than it is known to.
+    #[must_use]
+    pub fn surprises(&self) -> Vec<(Column, CellWord, CellWord)> {
+        let differing = self.expect.iter().filter_map(|(column, expected)| {
+            let earned = self.cells.get(column)?.word;
+            (earned != *expected).then_some((*column, *expected, earned))
+        });
+        differing.collect()
+    }
+
+    /// Every case, with its clause.
+    pub fn cases(&self) -> impl Iterator<Item = (&ClauseReport, &CaseReport)> {
+        self.clauses.iter().flat_map(|clause| clause.cases.iter().map(move |case| (clause, case)))
+    }
+}
+
+impl ConformanceReport {
+    /// A clause of the ledger.
+    #[must_use]
+    pub fn clause(&self, id: &str) -> Option<&Clause> {
+        self.ledger.iter().find(|clause| clause.id == id)
+    }
+
+    /// The runtime of this name.
+    #[must_use]
+    pub fn runtime(&self, name: &str) -> Option<&RuntimeReport> {
+        self.runtimes.iter().find(|runtime| runtime.runtime == name)
+    }
+}

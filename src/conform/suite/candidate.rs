@@ -1,0 +1,77 @@
+//! A runtime to be judged: its manifest and the folder that the manifest calls `{dir}`.
+
+use std::path::{Path, PathBuf};
+
+use camino::Utf8PathBuf;
+
+use super::bundle::sha256;
+use super::kinds::RUNTIME_MANIFEST;
+use super::load::{Finding, Suite};
+use crate::conform::Manifest;
+use crate::diag::Budget;
+use crate::schema::Checker;
+use crate::system::files::{self, FileError};
+
+/// Longest manifest, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// A runtime to be judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// The manifest's folder, absolute.
+    pub dir: PathBuf,
+    /// SHA-256 in hex of the manifest's file.
+    pub hash: String,
+}
+
+/// A manifest that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CandidateError {
+    /// The file.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A name that is no UTF-8.
+    #[error("{} is not a name in UTF-8", .0.display())]
+    Name(PathBuf),
+    /// Its content.
+    #[error("the manifest is not valid")]
+    Content(Vec<Finding>),
+}
+
+impl Candidate {
+    /// Reads the manifest of a runtime from disk.
+    ///
+    /// # Errors
+    /// [`CandidateError`].
+    pub fn open(path: &Path) -> Result<Self, CandidateError> {
+        let bytes = files::read(path, LONGEST)?;
+        let name = Utf8PathBuf::from_path_buf(path.to_path_buf()).map_err(CandidateError::Name)?;
+        let manifest = Checker::new(&RUNTIME_MANIFEST).read(&bytes, &name, &Budget::default()).map_err(|wrong| {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let about = |diagnostic| Finding { file: name.clone(), text: text.clone(), diagnostic };
+            CandidateError::Content(wrong.into_iter().map(about).collect())
+        })?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let dir = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+        Ok(Self { manifest, dir, hash: sha256(&bytes) })
+    }
+}
+
+impl Suite {
+    /// A bundled runtime, whose files were laid below `root` ([`super::Files::lay_runtimes`]).
+    #[must_use]
+    pub fn candidate(&self, name: &str, root: &Path) -> Option<Candidate> {
+        let (path, manifest) = self.manifests.get(name)?;
+        let folder = path.parent().expect("a manifest lies in a folder of its own");
+        let hash = sha256(&self.files.0[path]);
+        Some(Candidate { manifest: manifest.clone(), dir: root.join(folder), hash })
+    }
+
+    /// The files of the suite.
+    #[must_use]
+    pub fn files(&self) -> &super::Files {
+        &self.files
+    }
+}

@@ -1,0 +1,111 @@
+//! The kinds of documents whose types the judge owns.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::conform::{Case, Claims, Clause, ConformanceReport, Manifest};
+use crate::diag::Format;
+use crate::schema::Kind;
+
+/// The rows of one column of the ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "Ledger")]
+#[serde(transparent)]
+pub(super) struct Ledger(pub(super) Vec<Clause>);
+
+/// How a runtime is plugged in.
+pub const RUNTIME_MANIFEST: Kind =
+    Kind::of::<Manifest>("runtime-manifest", manifests).place("fixtures/runtimes/*/manifest.yaml, or a file of yours");
+
+/// What the judge does to a runtime, and what it must see.
+pub const CONTRACT_CASE: Kind = Kind::of::<Case>("contract-case", cases).place("contract-tests/cases/**/*.yaml");
+
+/// Clauses of the contract.
+pub const CONTRACT_LEDGER: Kind =
+    Kind::of::<Ledger>("contract-ledger", ledgers).place("contract-tests/ledger/*.yaml");
+
+/// The contract's own matrix and checklist.
+pub const CONTRACT_CLAIMS: Kind = Kind::of::<Claims>("contract-claims", claims).place("contract-tests/claims.yaml");
+
+/// What a survey found.
+pub const CONFORMANCE_REPORT: Kind = Kind::of::<ConformanceReport>("conformance-report", reports)
+    .place("reports/*.json")
+    .written_in(Format::Json);
+
+/// Every kind of the judge.
+#[must_use]
+pub fn conform_kinds() -> Vec<Kind> {
+    vec![RUNTIME_MANIFEST, CONTRACT_CASE, CONTRACT_LEDGER, CONTRACT_CLAIMS, CONFORMANCE_REPORT]
+}
+
+fn manifests() -> Vec<Value> {
+    vec![json!({
+        "runtime": "mine",
+        "version": ["mine", "--version"],
+        "run": ["mine", "run", "{plan}"],
+        "resume": ["mine", "resume", "{plan}"]
+    })]
+}
+
+fn cases() -> Vec<Value> {
+    vec![json!({
+        "id": "exit-003-retried",
+        "clause": "EXIT-003",
+        "title": "A phase that ends with 1 and then with 0 is started twice",
+        "needs": ["EXIT-001"],
+        "draw": {"p": {"phase": ["discovery", "design"]}},
+        "phases": {"$p": [[{"exit": 1}], [{"exit": 0}]]},
+        "steps": [{"run": {}}],
+        "expect": [{"starts": {"phase": "$p", "count": 2}}]
+    })]
+}
+
+fn clause() -> Value {
+    json!({
+        "id": "EXIT-003",
+        "column": "exit-codes",
+        "level": "MUST",
+        "source": ["table"],
+        "sections": ["Standard Exit Codes"],
+        "text": "A phase that ends with 1 is started again.",
+        "how": "A drawn phase ends with 1, then 0."
+    })
+}
+
+fn ledgers() -> Vec<Value> {
+    vec![json!([clause()])]
+}
+
+fn claims() -> Vec<Value> {
+    let claim = json!({"runtime": "Somebody's", "cells": {"exit-codes": "Full", "escalation": "Manual"}});
+    let item = json!({"section": "exit-codes", "item": "Code 1 is retried", "clauses": ["EXIT-003"]});
+    vec![json!({"edition": "runtime contract 1.13.0", "claims": [claim], "checklist": [item]})]
+}
+
+fn reports() -> Vec<Value> {
+    let check = json!({"outcome": "fail", "reason": "started-too-rarely",
+        "expected": "design to start twice", "observed": "it started once", "place": {"at": 412}});
+    let case = json!({"id": "exit-003-retried", "title": "Retried", "outcome": "fail", "time": "real",
+        "elapsed_ms": 640, "checks": [check]});
+    let clause_report = json!({"id": "EXIT-003", "column": "exit-codes", "level": "MUST", "outcome": "fail",
+        "cases": [case]});
+    let cell = json!({"word": "None", "musts": 1, "green": 0, "failed": 1, "flaky": 0, "not_observed": 0,
+        "could_not_run": 0, "harness_error": 0, "untested": 0});
+    let runtime = json!({"runtime": "mine", "version": "mine 1.0", "manifest": "0f", "elapsed_ms": 640,
+        "cells": {"exit-codes": cell}, "clauses": [clause_report]});
+    vec![json!({
+        "version": 1,
+        "edition": "runtime contract 1.13.0",
+        "judge": "0.1.0",
+        "suite": "c0ffee",
+        "seed": 7,
+        "host": {"os": "linux", "arch": "x86_64", "cores": 2},
+        "date": "2026-11-20T09:30:00Z",
+        "complete": true,
+        "ledger": [clause()],
+        "claims": [],
+        "checklist": [],
+        "runtimes": [runtime]
+    })]
+}

@@ -1,0 +1,186 @@
+//! From files to a suite: schema first, types second, then the rules between documents.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::de::DeserializeOwned;
+
+use super::bundle::Files;
+use super::kinds::{CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Ledger, RUNTIME_MANIFEST};
+use super::lint;
+use crate::conform::{Case, Claims, Clause, Manifest};
+use crate::diag::{Budget, Diagnostic, Severity};
+use crate::schema::Checker;
+
+/// Everything that runtimes are judged by, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suite {
+    /// The clauses, in the order of the ledger.
+    pub clauses: Vec<Clause>,
+    /// The contract's own word.
+    pub claims: Claims,
+    /// The cases, by identifier.
+    pub cases: Vec<Case>,
+    /// The bundled runtimes by name, with the path of the manifest and its bytes.
+    pub(super) manifests: BTreeMap<String, (Utf8PathBuf, Manifest)>,
+    /// The files themselves.
+    pub(super) files: Files,
+    /// SHA-256 in hex over ledger, claims and cases.
+    pub hash: String,
+}
+
+/// Something wrong with a file of a suite.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// The file, below the root of the suite.
+    pub file: Utf8PathBuf,
+    /// Its text.
+    pub text: String,
+    /// What is wrong.
+    pub diagnostic: Diagnostic,
+}
+
+/// Documents with the file that each came from.
+pub(super) struct Parts {
+    pub(super) ledgers: Vec<(Utf8PathBuf, Vec<Clause>)>,
+    pub(super) cases: Vec<(Utf8PathBuf, Case)>,
+    pub(super) claims: Claims,
+    pub(super) manifests: Vec<(Utf8PathBuf, Manifest)>,
+}
+
+impl Suite {
+    /// Reads and checks a suite.
+    ///
+    /// # Errors
+    /// Every finding, in the order of the files.
+    pub fn load(files: Files) -> Result<Self, Vec<Finding>> {
+        let mut findings = Vec::new();
+        let parts = read(&files, &mut findings);
+        let Some(parts) = parts.filter(|_| findings.is_empty()) else { return Err(findings) };
+        findings.extend(lint::lint(&parts).into_iter().map(|(file, diagnostic)| finding(&files, file, diagnostic)));
+        if findings.iter().any(|finding| finding.diagnostic.severity == Severity::Error) {
+            return Err(findings);
+        }
+        let mut cases: Vec<Case> = parts.cases.into_iter().map(|(_, case)| case).collect();
+        cases.sort_by(|a, b| a.id.cmp(&b.id));
+        let manifests = parts.manifests.into_iter().map(|(path, it)| (it.runtime.clone(), (path, it)));
+        Ok(Self {
+            clauses: parts.ledgers.into_iter().flat_map(|(_, clauses)| clauses).collect(),
+            claims: parts.claims,
+            cases,
+            manifests: manifests.collect(),
+            hash: files.hash(),
+            files,
+        })
+    }
+
+    /// A clause by its identifier.
+    #[must_use]
+    pub fn clause(&self, id: &str) -> Option<&Clause> {
+        self.clauses.iter().find(|clause| clause.id == id)
+    }
+
+    /// The cases of a clause.
+    pub fn cases_of(&self, clause: &str) -> impl Iterator<Item = &Case> {
+        self.cases.iter().filter(move |case| case.clause == clause)
+    }
+
+    /// The names of the bundled runtimes.
+    pub fn runtimes(&self) -> impl Iterator<Item = &str> {
+        self.manifests.keys().map(String::as_str)
+    }
+
+    /// Cases that match the pattern by their own or their clause's identifier, and all that these presuppose.
+    #[must_use]
+    pub fn select(&self, pattern: Option<&str>) -> BTreeSet<usize> {
+        let Some(pattern) = pattern else { return (0..self.cases.len()).collect() };
+        let matching = |case: &Case| matches(pattern, &case.id) || matches(pattern, &case.clause);
+        let mut chosen: BTreeSet<usize> = self.positions(matching).collect();
+        loop {
+            let needs: BTreeSet<&str> =
+                chosen.iter().flat_map(|index| &self.cases[*index].needs).map(String::as_str).collect();
+            let more: Vec<usize> = self.positions(|case| needs.contains(case.clause.as_str())).collect();
+            let before = chosen.len();
+            chosen.extend(more);
+            if chosen.len() == before {
+                return chosen;
+            }
+        }
+    }
+
+    fn positions(&self, wanted: impl Fn(&Case) -> bool) -> impl Iterator<Item = usize> {
+        self.cases.iter().enumerate().filter(move |(_, case)| wanted(case)).map(|(index, _)| index)
+    }
+}
+
+/// Whether a text begins with a pattern, case aside; `*` stands for any characters.
+#[must_use]
+pub(in crate::conform) fn matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    for part in parts {
+        let Some(found) = rest.find(part) else { return false };
+        rest = &rest[found + part.len()..];
+    }
+    !pattern.is_empty()
+}
+
+fn finding(files: &Files, file: Utf8PathBuf, diagnostic: Diagnostic) -> Finding {
+    let text = files.0.get(&file).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default();
+    Finding { file, text, diagnostic }
+}
+
+fn read(files: &Files, findings: &mut Vec<Finding>) -> Option<Parts> {
+    let mut reader = Reader { files, findings };
+    let ledgers: Vec<(Utf8PathBuf, Ledger)> = reader.all(&Checker::new(&CONTRACT_LEDGER), |path| path.starts_with("ledger"));
+    let cases = reader.all(&Checker::new(&CONTRACT_CASE), |path| path.starts_with("cases"));
+    let manifests =
+        reader.all(&Checker::new(&RUNTIME_MANIFEST), |path| path.file_name() == Some("manifest.yaml"));
+    let claims: Vec<(Utf8PathBuf, Claims)> = reader.all(&Checker::new(&CONTRACT_CLAIMS), |path| path == "claims.yaml");
+    let (_, claims) = claims.into_iter().next()?;
+    let ledgers = ledgers.into_iter().map(|(path, Ledger(clauses))| (path, clauses)).collect();
+    Some(Parts { ledgers, cases, claims, manifests })
+}
+
+struct Reader<'a> {
+    files: &'a Files,
+    findings: &'a mut Vec<Finding>,
+}
+
+impl Reader<'_> {
+    fn all<T: DeserializeOwned>(&mut self, checker: &Checker, ours: impl Fn(&Utf8Path) -> bool) -> Vec<(Utf8PathBuf, T)> {
+        let yaml = |path: &Utf8Path| path.extension() == Some("yaml");
+        let mut all = Vec::new();
+        for (path, bytes) in self.files.0.iter().filter(|(path, _)| yaml(path) && ours(path)) {
+            match checker.read(bytes, path, &Budget::default()) {
+                Ok(value) => all.push((path.clone(), value)),
+                Err(wrong) => {
+                    self.findings.extend(wrong.into_iter().map(|it| finding(self.files, path.clone(), it)));
+                }
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, text, expected) in [
+            ("EXIT-003", "exit-003-retried", true),
+            ("exit", "EXIT-003", true),
+            ("*retried", "exit-003-retried", true),
+            ("ex*3*tri", "exit-003-retried", true),
+            ("retried", "exit-003-retried", false),
+            ("ex*4", "exit-003-retried", false),
+            ("", "exit-003-retried", false),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+}

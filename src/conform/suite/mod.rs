@@ -1,0 +1,13 @@
+//! The suite: ledger, claims, cases and bundled runtimes, embedded in the program or read from a folder, checked against
+//! their schemas and against one another before anything is run.
+
+mod bundle;
+mod candidate;
+mod kinds;
+mod lint;
+mod load;
+
+pub use bundle::{Files, SuiteReadError};
+pub use candidate::{Candidate, CandidateError};
+pub use kinds::{CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, RUNTIME_MANIFEST, conform_kinds};
+pub use load::{Finding, Suite};
