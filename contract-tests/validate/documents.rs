@@ -56,8 +56,9 @@ fn invalid_documents_have_the_one_finding_that_is_expected_where_it_is_expected(
             })
             .collect();
         assert!(!found.is_empty(), "{} has no invalid document", kind.name());
-        let lines = |rows: &BTreeMap<String, String>| -> String {
-            rows.iter().map(|(file, finding)| format!("{file}: {finding}\n")).collect()
+        let lines = |rows: &BTreeMap<String, String>| {
+            let lines: Vec<String> = rows.iter().map(|(file, finding)| format!("{file}: {finding}")).collect();
+            lines.join("\n")
         };
         let (expected, found) = (lines(&expected(&kind)), lines(&found));
         let difference = similar::TextDiff::from_lines(expected.as_str(), found.as_str());

@@ -4,6 +4,7 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Error;
 use serde_json::Value;
 
+use super::Checker;
 use super::expect::{alternatives, resolve, words};
 use crate::diag::{Diagnostic, Document, Entry, Node, Value as Found, closest, tokens};
 
@@ -20,7 +21,7 @@ impl Case<'_> {
         match error.kind() {
             Error::Required { property: Value::String(name) } => vec![self.missing(error, name)],
             Error::AdditionalProperties { unexpected } | Error::UnevaluatedProperties { unexpected } => {
-                unexpected.iter().map(|key| self.unknown(error, key)).collect()
+                unexpected.iter().take(Checker::MOST_FINDINGS + 1).map(|key| self.unknown(error, key)).collect()
             }
             Error::AnyOf { context } | Error::OneOfNotValid { context } => self.alternatives(error, context),
             _ => vec![self.wrong(error)],

@@ -1,14 +1,14 @@
 //! What a finding looks like.
 
 use super::*;
-use crate::diag::{Budget, Diagnostic, Format, documents};
+use crate::diag::{Budget, Diagnostic, Document, Format};
 
 fn plain(text: &str, finding: &Diagnostic) -> String {
     anstream::adapter::strip_str(&full(&Source { name: "a.yaml", text }, finding)).to_string()
 }
 
 fn read(text: &str) -> Box<Diagnostic> {
-    documents(text.as_bytes(), Format::Yaml, &Budget::default()).remove(0).expect_err("a bad document")
+    Document::read(text.as_bytes(), Format::Yaml, &Budget::default()).expect_err("a bad document")
 }
 
 #[test]
