@@ -7,4 +7,5 @@ pub mod contract;
 pub mod diag;
 pub mod policy;
 pub mod schema;
+pub mod store;
 pub mod system;

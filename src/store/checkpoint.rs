@@ -1,0 +1,40 @@
+//! `.loa-checkpoint/<phase>.yaml` (Checkpoint Schema; Checkpoint Operations: `write`, `read`).
+
+use super::format::{read, write};
+use super::{Layout, StoreError};
+use crate::contract::{Checkpoint, Phase};
+use crate::system::files::{self, Privacy};
+
+/// Writes the checkpoint of its phase durably, in place of an earlier one.
+///
+/// # Errors
+/// [`StoreError`]; the earlier checkpoint is then untouched.
+pub fn write_checkpoint(layout: &Layout, checkpoint: &Checkpoint) -> Result<(), StoreError> {
+    files::ensure_folder(&layout.checkpoints())?;
+    write(&layout.checkpoint(checkpoint.phase), checkpoint, Privacy::Shared)
+}
+
+/// The latest checkpoint of a phase; `None` when there is none.
+///
+/// # Errors
+/// [`StoreError`], also when somebody edited the file into something that is no checkpoint of this phase.
+pub fn read_checkpoint(layout: &Layout, phase: Phase) -> Result<Option<Checkpoint>, StoreError> {
+    let path = layout.checkpoint(phase);
+    let checkpoint: Option<Checkpoint> = read(&path, None)?;
+    match checkpoint {
+        Some(checkpoint) if checkpoint.phase != phase => Err(StoreError::Invalid {
+            findings: format!("phase is `{}`, and the file's name says `{phase}`", checkpoint.phase),
+            path,
+        }),
+        other => Ok(other),
+    }
+}
+
+/// All checkpoints that are there, in phase order.
+///
+/// # Errors
+/// [`StoreError`] for the first that is not valid.
+pub fn read_checkpoints(layout: &Layout) -> Result<Vec<Checkpoint>, StoreError> {
+    let read = Phase::ALL.iter().map(|phase| read_checkpoint(layout, *phase));
+    read.filter_map(Result::transpose).collect()
+}
