@@ -6,6 +6,7 @@ pub mod conform;
 pub mod contract;
 pub mod diag;
 pub mod policy;
+pub mod runner;
 pub mod schema;
 pub mod store;
 pub mod system;

@@ -1,9 +1,14 @@
 //! `.loa-checkpoint/<phase>.yaml` (Checkpoint Schema; Checkpoint Operations: `write`, `read`).
 
+use std::sync::LazyLock;
+
 use super::format::{read, write};
 use super::{Layout, StoreError};
 use crate::contract::{Checkpoint, Phase};
+use crate::schema::{CHECKPOINT, Checker};
 use crate::system::files::{self, Privacy};
+
+static CHECKER: LazyLock<Checker> = LazyLock::new(|| Checker::new(&CHECKPOINT));
 
 /// Writes the checkpoint of its phase durably, in place of an earlier one.
 ///
@@ -19,15 +24,7 @@ pub fn write_checkpoint(layout: &Layout, checkpoint: &Checkpoint) -> Result<(), 
 /// # Errors
 /// [`StoreError`], also when somebody edited the file into something that is no checkpoint of this phase.
 pub fn read_checkpoint(layout: &Layout, phase: Phase) -> Result<Option<Checkpoint>, StoreError> {
-    let path = layout.checkpoint(phase);
-    let checkpoint: Option<Checkpoint> = read(&path, None)?;
-    match checkpoint {
-        Some(checkpoint) if checkpoint.phase != phase => Err(StoreError::Invalid {
-            findings: format!("phase is `{}`, and the file's name says `{phase}`", checkpoint.phase),
-            path,
-        }),
-        other => Ok(other),
-    }
+    read(&layout.checkpoint(phase), &CHECKER, None)
 }
 
 /// All checkpoints that are there, in phase order.

@@ -3,6 +3,7 @@
 use super::format::{read, write};
 use super::{Layout, StoreError};
 use crate::contract::ContextState;
+use crate::schema::{CONTEXT_STATE, Checker};
 use crate::system::files::{self, Privacy};
 
 /// The newest version of the format.
@@ -22,5 +23,5 @@ pub fn write_context_state(layout: &Layout, state: &ContextState) -> Result<(), 
 /// # Errors
 /// [`StoreError`], also when it comes from a newer version.
 pub fn read_context_state(layout: &Layout) -> Result<Option<ContextState>, StoreError> {
-    read(&layout.context_state(), Some(CONTEXT_STATE_VERSION))
+    read(&layout.context_state(), &Checker::new(&CONTEXT_STATE), Some(CONTEXT_STATE_VERSION))
 }

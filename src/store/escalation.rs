@@ -6,6 +6,7 @@ use super::format::{read, write};
 use super::markdown::markdown;
 use super::{Layout, StoreError};
 use crate::contract::EscalationReport;
+use crate::schema::{Checker, ESCALATION_REPORT};
 use crate::system::files::{self, Privacy};
 
 /// Where a report is.
@@ -35,5 +36,5 @@ pub fn write_report(layout: &Layout, report: &EscalationReport, number: u32) -> 
 /// # Errors
 /// [`StoreError`].
 pub fn read_report(path: &Path) -> Result<Option<EscalationReport>, StoreError> {
-    read(path, None)
+    read(path, &Checker::new(&ESCALATION_REPORT), None)
 }

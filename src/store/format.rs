@@ -13,13 +13,14 @@
 
 use std::path::{Path, PathBuf};
 
+use camino::Utf8PathBuf;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::diag::render::{Source, full};
+use crate::diag::{Budget, Diagnostic};
+use crate::schema::Checker;
 use crate::system::files::{self, FileError, Privacy};
-
-/// The most bytes that a document of ours may have: a legitimate checkpoint of forty thousand artifacts has five million.
-const LONGEST: u64 = 16 * 1024 * 1024;
 
 /// A document that could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -74,28 +75,59 @@ pub(super) fn write(path: &Path, value: &impl Serialize, privacy: Privacy) -> Re
     Ok(files::write_durably(path, text.as_bytes(), privacy)?)
 }
 
-/// Reads a document; `None` when the file is not there. `version` is the newest that this program knows, for formats
-/// that carry one.
-pub(super) fn read<T: DeserializeOwned>(path: &Path, version: Option<u32>) -> Result<Option<T>, StoreError> {
-    let bytes = match files::read(path, LONGEST) {
-        Err(error) if error.is_not_found() => return Ok(None),
-        bytes => bytes?,
-    };
-    let invalid = |findings: String| StoreError::Invalid { path: path.to_path_buf(), findings };
-    let text = String::from_utf8(bytes).map_err(|error| invalid(error.to_string()))?;
+/// Reads a document of a kind; `None` when the file is not there. `version` is the newest that this program knows, for
+/// formats that carry one.
+pub(super) fn read<T: DeserializeOwned>(
+    path: &Path,
+    checker: &Checker,
+    version: Option<u32>,
+) -> Result<Option<T>, StoreError> {
+    let Some(bytes) = bytes(path)? else { return Ok(None) };
     if let Some(known) = version {
-        check_version(path, &text, known)?;
+        check_version(path, &bytes, known)?;
     }
-    serde_yaml::from_str(&text).map(Some).map_err(|error| invalid(error.to_string()))
+    checker
+        .read(&bytes, &shown(path), &Budget::default())
+        .map(Some)
+        .map_err(|findings| invalid(path, &bytes, &findings))
 }
 
-fn check_version(path: &Path, text: &str, known: u32) -> Result<(), StoreError> {
+/// Reads a document that only we write, by its type alone.
+pub(super) fn read_own<T: DeserializeOwned>(path: &Path, known: u32) -> Result<Option<T>, StoreError> {
+    let Some(bytes) = bytes(path)? else { return Ok(None) };
+    check_version(path, &bytes, known)?;
+    let typed = std::str::from_utf8(&bytes).map_err(|error| error.to_string());
+    let typed = typed.and_then(|text| serde_yaml::from_str(text).map_err(|error| error.to_string()));
+    typed.map(Some).map_err(|findings| StoreError::Invalid { path: path.to_path_buf(), findings })
+}
+
+/// The error for a document with findings, each rendered with the line that it is about.
+pub(super) fn invalid(path: &Path, bytes: &[u8], findings: &[Diagnostic]) -> StoreError {
+    let (name, text) = (path.display().to_string(), String::from_utf8_lossy(bytes));
+    let source = Source { name: &name, text: &text };
+    let rendered: Vec<String> = findings.iter().map(|finding| full(&source, finding)).collect();
+    StoreError::Invalid { path: path.to_path_buf(), findings: rendered.join("\n") }
+}
+
+fn bytes(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    match files::read(path, Budget::default().bytes) {
+        Err(error) if error.is_not_found() => Ok(None),
+        bytes => bytes.map(Some),
+    }
+}
+
+/// The path as the checks take it, which look at its name only.
+fn shown(path: &Path) -> Utf8PathBuf {
+    Utf8PathBuf::from(path.to_string_lossy().into_owned())
+}
+
+fn check_version(path: &Path, bytes: &[u8], known: u32) -> Result<(), StoreError> {
     #[derive(serde::Deserialize)]
     struct Head {
         version: u64,
     }
-    match serde_yaml::from_str::<Head>(text) {
-        Ok(head) if head.version > u64::from(known) => {
+    match std::str::from_utf8(bytes).map(serde_yaml::from_str::<Head>) {
+        Ok(Ok(head)) if head.version > u64::from(known) => {
             Err(StoreError::Newer { path: path.to_path_buf(), found: head.version, known })
         }
         // Anything else that is wrong with it is for the full check to say.

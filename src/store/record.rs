@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::format::{read, write};
+use super::format::{read_own, write};
 use super::{Layout, StoreError};
 use crate::contract::{EscalationTrigger, ExecutionId, Finding, Phase, Resolution, SessionId};
 use crate::policy::{Signature, TriggerCounters};
@@ -199,5 +199,5 @@ pub fn write_record(layout: &Layout, record: &RunRecord) -> Result<(), StoreErro
 /// # Errors
 /// [`StoreError`], also when it comes from a newer version.
 pub fn read_record(layout: &Layout) -> Result<Option<RunRecord>, StoreError> {
-    read(&layout.record(), Some(RECORD_VERSION))
+    read_own(&layout.record(), RECORD_VERSION)
 }
