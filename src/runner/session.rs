@@ -68,7 +68,7 @@ impl<'a> Engine<'a> {
         if let Some(phase) = record.phases.iter().find(|phase| plan.stage(**phase).is_none()) {
             return Err(PlanError::Missing { phase: *phase }.into());
         }
-        let standing = Standing::read(&layout, record.clone())?;
+        let mut standing = Standing::read(&layout, record.clone())?;
         let swept = clear_up(&layout, &record)?;
         let session = new_session();
         record.origin = origin;
@@ -79,7 +79,7 @@ impl<'a> Engine<'a> {
         let guard = Guard::start(&program, (SESSION_VARIABLE, session.as_str())).map_err(host)?;
         prepare(&layout, &bounds, now.wall())?;
         listener.on(&Progress::SessionStarted { execution: &record.execution_id, session: &session, resumed, swept });
-        let standing = Standing { record, ..standing };
+        standing.record = record;
         let mut engine = Self {
             layout,
             plan,
