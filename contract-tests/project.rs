@@ -108,7 +108,7 @@ fn kind_of(file: &Path) -> Option<&'static str> {
     let folder = file.parent().and_then(Path::file_name).and_then(|name| name.to_str());
     let stem = name.strip_suffix(".yaml");
     match (folder, stem) {
-        (Some("escalations"), None) if name.ends_with(".md") => None,
+        (Some("escalations"), None) if name.strip_suffix(".md").is_some() => None,
         (Some("escalations"), Some(_)) => Some("escalation-report"),
         (_, Some(".loa.config")) => Some("config"),
         (_, Some("context-state")) => Some("context-state"),
@@ -186,7 +186,7 @@ fn state_is_final(project: &Project) {
     }
     let summary = |phase| project.checkpoint(phase).expect("written")["summary"].as_str().map(str::to_owned);
     assert_eq!(summary(Phase::Audit).as_deref(), Some("lint is silent, 4 cases, 0 failed"));
-    let released = project.git(&["rev-parse", "--short", "count_lines"]);
+    let released = project.git(&["rev-parse", "--short", "origin/count_lines"]);
     assert_eq!(summary(Phase::Deploy), Some(format!("released {released}")));
     let design = project.checkpoint(Phase::Design).expect("written");
     assert_eq!(design["decisions"][0]["id"].as_str(), Some("D-001"), "what the phase decided is carried through");
@@ -208,7 +208,8 @@ fn a_failing_test_of_the_project_leads_back_to_implementation_and_at_last_to_a_h
     let project = Project::copy_of("tally");
     // A case that no implementation of the wish can satisfy.
     fs::write(project.path("tests/words.out"), "4\n").expect("written");
-    fs::write(project.path("scripts/preflight.sh"), ". scripts/phase.sh\ndone_with \"looked away\"\n").expect("written");
+    fs::write(project.path("scripts/preflight.sh"), ". scripts/phase.sh\ndone_with \"looked away\"\n")
+        .expect("written");
     project.git(&["commit", "-q", "-a", "-m", "A wrong expectation"]);
     project.loa_run(&["run"]).code(2);
     let loop_ = ["implementation", "audit"];
