@@ -6,5 +6,6 @@ pub mod conform;
 pub mod contract;
 pub mod diag;
 pub mod policy;
+pub mod report;
 pub mod schema;
 pub mod system;

@@ -1,9 +1,10 @@
 //! Every kind of document that the programs know; each module that owns a type lists its kinds here, in one line.
 
+use crate::conform::conform_kinds;
 use crate::schema::{Kind, contract_kinds};
 
 /// Every kind of document, in the order in which `loa-validate list` shows them.
 #[must_use]
 pub fn kinds() -> Vec<Kind> {
-    contract_kinds()
+    [contract_kinds(), conform_kinds()].concat()
 }

@@ -2,12 +2,14 @@
 //!
 //! Each program parses its arguments into a plain struct, resolves them, calls the library, and prints what came back.
 
+mod conform;
 mod console;
 mod exit;
 mod failure;
 mod kinds;
 mod validate;
 
+pub use conform::conform;
 pub use exit::ExitStatus;
 pub use kinds::kinds;
 pub use validate::validate;
