@@ -7,6 +7,7 @@ pub mod contract;
 pub mod diag;
 pub mod policy;
 pub mod runner;
+pub mod report;
 pub mod schema;
 pub mod store;
 pub mod system;

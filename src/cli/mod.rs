@@ -2,6 +2,7 @@
 //!
 //! Each program parses its arguments into a plain struct, resolves them, calls the library, and prints what came back.
 
+mod conform;
 mod console;
 mod exit;
 mod failure;
@@ -9,6 +10,7 @@ mod kinds;
 mod run;
 mod validate;
 
+pub use conform::conform;
 pub use exit::ExitStatus;
 pub use kinds::kinds;
 pub use run::run;

@@ -13,6 +13,7 @@ mod draw;
 mod driver;
 mod expect;
 mod journal;
+mod lane;
 mod manifest;
 pub mod names;
 mod observation;
@@ -22,26 +23,37 @@ mod reason;
 mod rig;
 mod sighting;
 mod suite;
+mod survey;
 mod transcript;
 
 mod variant;
 mod verdict;
 mod workspace;
 
-pub use case::{AcceptedCount, AcceptedValue, Act, Case, Draw, Drive, Expectation, Knob, Matcher, Moment, Step, TimeMethod, ValueType, WayIn};
-pub use cell::{Cell};
+pub use case::{
+    AcceptedCount, AcceptedValue, Act, Case, Draw, Drive, Expectation, Knob, Matcher, Moment, Step, TimeMethod,
+    ValueType, WayIn,
+};
+pub use cell::Cell;
 pub use claims::{ChecklistItem, Claim, ClaimWord, Claims};
 pub use clause::{Clause, Column, Condition, Level, Reading, Source};
 pub use conformance::{CaseReport, ClauseReport, ConformanceReport, Host, RuntimeReport};
 pub use draw::{DrawError, draw};
-pub use driver::{Identity};
+pub use driver::{Identity, Interruption};
 pub use expect::{Evidence, judge};
 pub use manifest::{Argv, Attestation, CellWord, KnobWay, Manifest, Sight, UsageWay};
-pub use observation::{AttemptSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen, ReportSeen, StepSeen, UsageSeen};
-pub use probe::{probe};
+pub use observation::{
+    AttemptSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen, ReportSeen, StepSeen,
+    UsageSeen,
+};
+pub use probe::probe;
 pub use proof::{RedCase, Row, differences, table};
-pub use reason::{Reason};
+pub use reason::Reason;
 pub use rig::{RigOptions, identify, observe};
-pub use suite::{CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Candidate, CandidateError, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds};
+pub use suite::{
+    CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Candidate, CandidateError, Files, Finding,
+    RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds,
+};
+pub use survey::{Listener, Progress, Rig, SurveyOptions, survey};
 pub use variant::{Change, Kill, Variant, VariantError};
 pub use verdict::{Check, Outcome, Place};

@@ -17,6 +17,12 @@ pub fn session() -> String {
     format!("session-{}", Uuid::new_v4().simple())
 }
 
+/// A seed for whatever is to be drawn, to be printed so that it can be drawn again. Short enough to be typed.
+#[must_use]
+pub fn seed() -> u64 {
+    u64::from(Uuid::new_v4().as_fields().0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,12 +5,14 @@
 //! - `stage`: the side of the probes' socket that gives the orders; `record`: what was seen there.
 //! - `program`: where a manifest's program is, how it is called, and which one it is.
 
+mod interruption;
 mod program;
 mod record;
 mod stage;
 mod trial;
 mod verb;
 
+pub use interruption::Interruption;
 pub use program::Identity;
 pub(super) use program::identify;
 pub(super) use trial::trial;

@@ -167,6 +167,10 @@ impl<'a> Trial<'a> {
                 files::remove(&self.lab.workspace().join(path)).map_err(said)?;
                 ("delete", Vec::new(), ProcessEnd::Nothing)
             }
+            Step::Edit { path, set, remove } => {
+                self.edit(path, set, remove)?;
+                ("edit", Vec::new(), ProcessEnd::Nothing)
+            }
             Step::Fresh => {
                 self.fresh().await?;
                 ("fresh", Vec::new(), ProcessEnd::Nothing)
@@ -177,6 +181,19 @@ impl<'a> Trial<'a> {
             end_all(&self.lab.mark()).await;
         }
         Ok(self.finish(verb, argv, end, started, &before))
+    }
+
+    /// Edits the keys of a YAML mapping; does nothing where there is none.
+    fn edit(&mut self, path: &str, set: &BTreeMap<String, serde_json::Value>, remove: &[String]) -> Result<(), String> {
+        let Ok(bytes) = files::read(&self.lab.workspace().join(path), 1 << 20) else { return Ok(()) };
+        let mut read = crate::diag::documents(&bytes, crate::diag::Format::Yaml, &crate::diag::Budget::default());
+        let Ok(serde_json::Value::Object(mut mapping)) = read.swap_remove(0).map(|document| document.to_json()) else {
+            return Ok(());
+        };
+        mapping.retain(|key, _| !remove.contains(key));
+        mapping.extend(set.iter().map(|(key, value)| (key.clone(), value.clone())));
+        let text = serde_yaml::to_string(&mapping).map_err(said)?;
+        self.lab.write(path, &text).map_err(said)
     }
 
     /// Drives one verb, when the manifest has it.

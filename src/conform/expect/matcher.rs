@@ -58,7 +58,7 @@ impl Scene<'_> {
         };
         let Some(found) = found else {
             return match matcher {
-                Matcher::Absent => Ok(()),
+                Matcher::Absent | Matcher::Optional(_) => Ok(()),
                 _ => fail(Reason::FieldMissing, self.wanted(matcher), "nothing there".to_owned()),
             };
         };
@@ -87,6 +87,7 @@ impl Scene<'_> {
                 Value::Array(items) => holds(self.any(fields, items, taken), Reason::WrongValue),
                 _ => Err(Reason::WrongType),
             },
+            Matcher::Optional(inner) => return self.one(inner, Some(found), pointer, taken),
             Matcher::Each { at_least, fields } => return self.each(*at_least, fields, found, pointer, taken),
             Matcher::SameAs(reference) => match self.elsewhere(reference) {
                 Some(other) => holds(equal(found, &other), Reason::WrongValue),
@@ -183,6 +184,7 @@ impl Scene<'_> {
             }
             Matcher::Contains(part) => format!("a text with \"{}\"", self.evidence.text(part)),
             Matcher::Absent => "nothing there".to_owned(),
+            Matcher::Optional(inner) => format!("nothing, or {}", self.wanted(inner)),
             Matcher::Matches(pattern) => format!("a text that matches /{}/", self.evidence.text(pattern)),
             Matcher::Has(fields) => format!("a list with an item in which {}", self.listing(fields)),
             Matcher::Between([low, high]) => format!("a number from {low} to {high}"),

@@ -18,6 +18,9 @@ static CLAIMS: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/cont
 /// Longest file of a suite, in bytes.
 const LONGEST: u64 = 1 << 20;
 
+/// Largest program that is hashed, in bytes.
+const LARGEST_PROGRAM: u64 = 1 << 30;
+
 /// A suite that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteReadError {
@@ -92,6 +95,11 @@ impl Files {
         }
         Ok(())
     }
+}
+
+/// SHA-256 in hex of a program's file; `None` when it cannot be read.
+pub(in crate::conform) fn hash_of(program: &Path) -> Option<String> {
+    files::read(program, LARGEST_PROGRAM).ok().map(|bytes| sha256(&bytes))
 }
 
 /// SHA-256 in hex.

@@ -22,16 +22,14 @@ pub const RUNTIME_MANIFEST: Kind =
 pub const CONTRACT_CASE: Kind = Kind::of::<Case>("contract-case", cases).place("contract-tests/cases/**/*.yaml");
 
 /// Clauses of the contract.
-pub const CONTRACT_LEDGER: Kind =
-    Kind::of::<Ledger>("contract-ledger", ledgers).place("contract-tests/ledger/*.yaml");
+pub const CONTRACT_LEDGER: Kind = Kind::of::<Ledger>("contract-ledger", ledgers).place("contract-tests/ledger/*.yaml");
 
 /// The contract's own matrix and checklist.
 pub const CONTRACT_CLAIMS: Kind = Kind::of::<Claims>("contract-claims", claims).place("contract-tests/claims.yaml");
 
 /// What a survey found.
-pub const CONFORMANCE_REPORT: Kind = Kind::of::<ConformanceReport>("conformance-report", reports)
-    .place("reports/*.json")
-    .written_in(Format::Json);
+pub const CONFORMANCE_REPORT: Kind =
+    Kind::of::<ConformanceReport>("conformance-report", reports).place("reports/*.json").written_in(Format::Json);
 
 /// Every kind of the judge.
 #[must_use]

@@ -23,7 +23,8 @@ pub(super) fn lint(parts: &Parts) -> Findings {
     }
     duplicates(parts.cases.iter().map(|(file, case)| (file, case.id.as_str())), &mut findings);
     if let Some(circle) = circle(&index.needs) {
-        let wrong = Diagnostic::error("needs-circle", format!("clauses presuppose one another: {}", circle.join(" → ")));
+        let wrong =
+            Diagnostic::error("needs-circle", format!("clauses presuppose one another: {}", circle.join(" → ")));
         findings.push(("cases".into(), wrong));
     }
     for (file, manifest) in &parts.manifests {
@@ -52,9 +53,8 @@ impl<'a> Index<'a> {
         for (_, case) in &parts.cases {
             needs.entry(&case.clause).or_default().extend(case.needs.iter().map(String::as_str));
         }
-        let readings = clauses().map(|clause| {
-            (clause.id.as_str(), clause.readings.iter().map(|reading| reading.id.as_str()).collect())
-        });
+        let readings = clauses()
+            .map(|clause| (clause.id.as_str(), clause.readings.iter().map(|reading| reading.id.as_str()).collect()));
         Self { clauses: clauses().map(|clause| clause.id.as_str()).collect(), readings: readings.collect(), needs }
     }
 }
@@ -91,7 +91,8 @@ fn case_alone(stem: Option<&str>, case: &Case) -> Vec<Diagnostic> {
     }
     for expectation in &case.expect {
         if matches!(expectation, Expectation::Events { at_least: 0, .. }) {
-            wrong.push(Diagnostic::error("case-vacuous", "`at_least: 0` is kept by whoever does nothing").of("/expect"));
+            wrong
+                .push(Diagnostic::error("case-vacuous", "`at_least: 0` is kept by whoever does nothing").of("/expect"));
         }
     }
     let drawn: BTreeSet<&str> = case.draw.keys().map(String::as_str).collect();
@@ -132,8 +133,7 @@ fn case_among(case: &Case, index: &Index<'_>) -> Vec<Diagnostic> {
 }
 
 fn runtime(folder: Option<&str>, manifest: &Manifest, index: &Index<'_>) -> Vec<Diagnostic> {
-    let mut wrong: Vec<Diagnostic> =
-        unknown(manifest.attest.iter().map(|it| &it.clause), index, "/attest").collect();
+    let mut wrong: Vec<Diagnostic> = unknown(manifest.attest.iter().map(|it| &it.clause), index, "/attest").collect();
     if folder != Some(manifest.runtime.as_str()) {
         let message = format!("the folder is named {}, the runtime {}", folder.unwrap_or_default(), manifest.runtime);
         wrong.push(Diagnostic::error("manifest-folder", message).of("/runtime"));

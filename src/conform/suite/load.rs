@@ -21,6 +21,8 @@ pub struct Suite {
     pub claims: Claims,
     /// The cases, by identifier.
     pub cases: Vec<Case>,
+    /// For every case, the first that does the same to a runtime.
+    leaders: Vec<usize>,
     /// The bundled runtimes by name, with the path of the manifest and its bytes.
     pub(super) manifests: BTreeMap<String, (Utf8PathBuf, Manifest)>,
     /// The files themselves.
@@ -67,6 +69,7 @@ impl Suite {
         Ok(Self {
             clauses: parts.ledgers.into_iter().flat_map(|(_, clauses)| clauses).collect(),
             claims: parts.claims,
+            leaders: leaders(&cases),
             cases,
             manifests: manifests.collect(),
             hash: files.hash(),
@@ -78,6 +81,12 @@ impl Suite {
     #[must_use]
     pub fn clause(&self, id: &str) -> Option<&Clause> {
         self.clauses.iter().find(|clause| clause.id == id)
+    }
+
+    /// The first case that does the same to a runtime as this one. What a scenario draws depends on its first case alone, so
+    /// that it draws the same whichever of its cases are selected.
+    pub(in crate::conform) fn leader(&self, index: usize) -> usize {
+        self.leaders[index]
     }
 
     /// The cases of a clause.
@@ -127,6 +136,18 @@ pub(in crate::conform) fn matches(pattern: &str, text: &str) -> bool {
     !pattern.is_empty()
 }
 
+/// For every case, the first that does the same: everything but what only the verdict looks at is equal.
+fn leaders(cases: &[Case]) -> Vec<usize> {
+    let scenario = |case: &Case| {
+        let (id, clause, title) = Default::default();
+        let bare =
+            Case { id, clause, title, needs: Vec::new(), requires: Vec::new(), expect: Vec::new(), ..case.clone() };
+        serde_json::to_string(&bare).expect("a case is plain data")
+    };
+    let mut first: BTreeMap<String, usize> = BTreeMap::new();
+    cases.iter().enumerate().map(|(index, case)| *first.entry(scenario(case)).or_insert(index)).collect()
+}
+
 fn finding(files: &Files, file: Utf8PathBuf, diagnostic: Diagnostic) -> Finding {
     let text = files.0.get(&file).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default();
     Finding { file, text, diagnostic }
@@ -134,10 +155,10 @@ fn finding(files: &Files, file: Utf8PathBuf, diagnostic: Diagnostic) -> Finding 
 
 fn read(files: &Files, findings: &mut Vec<Finding>) -> Option<Parts> {
     let mut reader = Reader { files, findings };
-    let ledgers: Vec<(Utf8PathBuf, Ledger)> = reader.all(&Checker::new(&CONTRACT_LEDGER), |path| path.starts_with("ledger"));
+    let ledgers: Vec<(Utf8PathBuf, Ledger)> =
+        reader.all(&Checker::new(&CONTRACT_LEDGER), |path| path.starts_with("ledger"));
     let cases = reader.all(&Checker::new(&CONTRACT_CASE), |path| path.starts_with("cases"));
-    let manifests =
-        reader.all(&Checker::new(&RUNTIME_MANIFEST), |path| path.file_name() == Some("manifest.yaml"));
+    let manifests = reader.all(&Checker::new(&RUNTIME_MANIFEST), |path| path.file_name() == Some("manifest.yaml"));
     let claims: Vec<(Utf8PathBuf, Claims)> = reader.all(&Checker::new(&CONTRACT_CLAIMS), |path| path == "claims.yaml");
     let (_, claims) = claims.into_iter().next()?;
     let ledgers = ledgers.into_iter().map(|(path, Ledger(clauses))| (path, clauses)).collect();
@@ -150,7 +171,11 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn all<T: DeserializeOwned>(&mut self, checker: &Checker, ours: impl Fn(&Utf8Path) -> bool) -> Vec<(Utf8PathBuf, T)> {
+    fn all<T: DeserializeOwned>(
+        &mut self,
+        checker: &Checker,
+        ours: impl Fn(&Utf8Path) -> bool,
+    ) -> Vec<(Utf8PathBuf, T)> {
         let yaml = |path: &Utf8Path| path.extension() == Some("yaml");
         let mut all = Vec::new();
         for (path, bytes) in self.files.0.iter().filter(|(path, _)| yaml(path) && ours(path)) {

@@ -7,6 +7,7 @@ mod kinds;
 mod lint;
 mod load;
 
+pub(super) use bundle::hash_of;
 pub use bundle::{Files, SuiteReadError};
 pub use candidate::{Candidate, CandidateError};
 pub use kinds::{CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, RUNTIME_MANIFEST, conform_kinds};

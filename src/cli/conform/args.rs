@@ -1,0 +1,119 @@
+//! The command line of `loa-conform`: its shape, and nothing that is done about it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::cli::exit::SHARED_CODES;
+
+/// Drives any runtime as a black box and scores it against Loa's runtime contract, clause by clause
+#[derive(Debug, Parser)]
+#[command(name = "loa-conform", version, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(after_help = format!("{EXAMPLES}\n\nExit codes:\n{OWN_CODES}\n{SHARED_CODES}"))]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub(super) verb: Verb,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  loa-conform score                         every bundled runtime, against what each is known to earn
+  loa-conform score loa-run                 one of them, against the contract
+  loa-conform score ./my/manifest.yaml      a runtime of yours
+  loa-conform score loa-run --only EXIT-003 --keep
+  loa-conform explain EXIT-003";
+
+const OWN_CODES: &str =
+    "  0    conforms; in a survey, each runtime that could start earned exactly what it is known to earn
+  1    does not conform, or earned something else, or a required runtime could not run
+  3    incomplete: too little was measured to say
+  4    the judge itself failed
+  5    claims differ from the measurement (--strict-claims)";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    /// Scores runtimes; without a name, surveys every bundled one
+    Score(Score),
+    /// Prints the clauses, or compares them with the contract's text
+    Ledger(Ledger),
+    /// Explains a clause: level, source, readings, how it is tested
+    Explain(Explain),
+    /// Lists runtimes and cases
+    List(InSuite),
+    /// Checks ledger, claims, cases and manifests
+    Lint(InSuite),
+    /// Writes the tables of the README from the committed report
+    Readme(Readme),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct InSuite {
+    /// Read ledger, claims, cases and runtimes from this folder instead of the program itself
+    #[arg(long, value_name = "DIR")]
+    pub(super) suite: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Score {
+    /// Names of bundled runtimes, or manifests of yours
+    #[arg(value_name = "NAME|MANIFEST")]
+    pub(super) runtimes: Vec<String>,
+    /// Run only cases whose id, or whose clause, begins so; * stands for anything
+    #[arg(long, value_name = "PATTERN")]
+    pub(super) only: Option<String>,
+    /// Draw every value under this seed
+    #[arg(long, value_name = "N")]
+    pub(super) seed: Option<u64>,
+    /// How many scenarios at once; twice the cores when not given
+    #[arg(long, value_name = "N")]
+    pub(super) jobs: Option<std::num::NonZeroUsize>,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Where the report is written
+    #[arg(long, value_name = "DIR", default_value = "reports/local")]
+    pub(super) out: PathBuf,
+    /// Fail when this runtime cannot be run
+    #[arg(long, value_name = "NAME")]
+    pub(super) require: Vec<String>,
+    /// Fail when a claim differs from what was measured
+    #[arg(long)]
+    pub(super) strict_claims: bool,
+    /// Keep the folder of every case
+    #[arg(long)]
+    pub(super) keep: bool,
+    #[command(flatten)]
+    pub(super) place: InSuite,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Ledger {
+    /// The contract's text: says which sentences have changed since the ledger was written
+    #[arg(long, value_name = "FILE")]
+    pub(super) against: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) place: InSuite,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Explain {
+    /// A clause, such as EXIT-003, or a case
+    #[arg(value_name = "CLAUSE")]
+    pub(super) clause: String,
+    #[command(flatten)]
+    pub(super) place: InSuite,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Readme {
+    /// Change nothing; fail when the README differs
+    #[arg(long)]
+    pub(super) check: bool,
+    /// The README
+    #[arg(long, value_name = "FILE", default_value = "README.md")]
+    pub(super) readme: PathBuf,
+    /// The report that its tables are written from
+    #[arg(long, value_name = "FILE", default_value = "reports/measured.json")]
+    pub(super) report: PathBuf,
+}

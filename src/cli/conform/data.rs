@@ -1,0 +1,109 @@
+//! `ledger`, `explain`, `list`, `lint`: what runtimes are judged by, for people.
+
+use std::collections::BTreeSet;
+
+use sha2::{Digest, Sha256};
+
+use super::args::{Explain, InSuite, Ledger};
+use super::suite;
+use crate::cli::{ExitStatus, Failure};
+use crate::conform::{Clause, Suite};
+use crate::diag::closest;
+use crate::system::files;
+
+/// Longest text of a contract, in bytes.
+const LONGEST: u64 = 16 << 20;
+
+pub(super) fn ledger(wish: &Ledger) -> Result<ExitStatus, Failure> {
+    let suite = suite::open(wish.place.suite.as_deref())?;
+    let Some(path) = &wish.against else {
+        for clause in &suite.clauses {
+            let cases = suite.cases_of(&clause.id).count();
+            anstream::println!(
+                "{:9} {:6} {:15} {cases} cases  {}",
+                clause.id,
+                clause.level,
+                clause.column,
+                clause.text
+            );
+        }
+        anstream::println!("{} clauses, {} cases", suite.clauses.len(), suite.cases.len());
+        return Ok(ExitStatus::Success);
+    };
+    let bytes = files::read(path, LONGEST).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
+    let lines: BTreeSet<String> = String::from_utf8_lossy(&bytes).lines().map(hash).collect();
+    let resting: Vec<&Clause> = suite.clauses.iter().filter(|clause| !clause.lines.is_empty()).collect();
+    let changed: Vec<&&Clause> =
+        resting.iter().filter(|clause| clause.lines.iter().any(|line| !lines.contains(line))).collect();
+    for clause in &changed {
+        anstream::println!("{} rests on a line that is no longer there: {}", clause.id, clause.text);
+    }
+    anstream::println!("{} of {} clauses still stand as they were read", resting.len() - changed.len(), resting.len());
+    match (resting.is_empty(), changed.is_empty()) {
+        (true, _) => Ok(ExitStatus::Incomplete),
+        (false, true) => Ok(ExitStatus::Success),
+        (false, false) => Ok(ExitStatus::NotConforming),
+    }
+}
+
+/// SHA-256 in hex of a line with its white space folded.
+fn hash(line: &str) -> String {
+    let folded = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    Sha256::digest(folded.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(super) fn explain(wish: &Explain) -> Result<ExitStatus, Failure> {
+    let suite = suite::open(wish.place.suite.as_deref())?;
+    let asked = wish.clause.to_uppercase();
+    let of_case = || suite.cases.iter().find(|case| case.id == wish.clause).map(|case| case.clause.as_str());
+    let clause = suite.clause(&asked).or_else(|| suite.clause(of_case()?));
+    let Some(clause) = clause else {
+        let failure = Failure::new(ExitStatus::NoInput, format!("the ledger has no clause {}", wish.clause));
+        let similar = closest(&asked, suite.clauses.iter().map(|clause| clause.id.as_str()));
+        return Err(match similar {
+            Some(similar) => failure.hint(format!("did you mean {similar}?")),
+            None => failure.hint("`loa-conform ledger` prints every clause"),
+        });
+    };
+    anstream::print!("{}", explained(&suite, clause));
+    Ok(ExitStatus::Success)
+}
+
+fn explained(suite: &Suite, clause: &Clause) -> String {
+    let sources: Vec<&str> = clause.source.iter().map(|source| source.as_str()).collect();
+    let mut lines = vec![
+        format!("{} ({}, {}, binds {})", clause.id, clause.level, clause.column, clause.when),
+        format!("  {}", clause.text),
+        format!("  source: {} in {}", sources.join(", "), clause.sections.join("; ")),
+    ];
+    lines.extend(clause.readings.iter().map(|reading| {
+        let ours = if reading.ours { ", as loa-run reads it" } else { "" };
+        let warns = if reading.warns { ", with a warning" } else { "" };
+        format!("  reading {}{ours}{warns}: {}", reading.id, reading.text)
+    }));
+    if !clause.presupposes.is_empty() {
+        lines.push(format!("  presupposes: {}", clause.presupposes.join(", ")));
+    }
+    lines.extend(clause.how.iter().map(|how| format!("  tested: {how}")));
+    lines.extend(clause.untested.iter().map(|why| format!("  not tested: {why}")));
+    lines.extend(suite.cases_of(&clause.id).map(|case| format!("  case {}: {}", case.id, case.title)));
+    lines.join("\n") + "\n"
+}
+
+pub(super) fn list(wish: &InSuite) -> Result<ExitStatus, Failure> {
+    let suite = suite::open(wish.suite.as_deref())?;
+    for runtime in suite.runtimes() {
+        anstream::println!("runtime {runtime}");
+    }
+    for case in &suite.cases {
+        anstream::println!("case {}: {}", case.id, case.title);
+    }
+    Ok(ExitStatus::Success)
+}
+
+pub(super) fn lint(wish: &InSuite) -> Result<ExitStatus, Failure> {
+    let suite = suite::open(wish.suite.as_deref())?;
+    let (clauses, cases, runtimes) = (suite.clauses.len(), suite.cases.len(), suite.runtimes().count());
+    anstream::println!("{clauses} clauses, {cases} cases, {runtimes} runtimes: nothing wrong");
+    Ok(ExitStatus::Success)
+}

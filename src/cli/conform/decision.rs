@@ -1,0 +1,101 @@
+//! Which exit code a report deserves.
+
+use crate::cli::ExitStatus;
+use crate::conform::{CellWord, ClaimWord, ConformanceReport, Level, Outcome, RuntimeReport};
+use crate::system::process::Interrupt;
+
+/// What was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Question<'a> {
+    /// Whether runtimes were named; otherwise each is held against what it is known to earn.
+    pub(super) named: bool,
+    /// Runtimes that must be able to run.
+    pub(super) require: &'a [String],
+    /// Whether claims must be true.
+    pub(super) strict_claims: bool,
+    /// By what the judge was interrupted.
+    pub(super) interrupted: Option<Interrupt>,
+}
+
+/// The exit code. Nothing checked is never a success.
+pub(super) fn decide(report: &ConformanceReport, question: &Question<'_>) -> ExitStatus {
+    match question.interrupted {
+        Some(Interrupt::Interrupt) => return ExitStatus::Interrupted,
+        Some(Interrupt::Terminate) => return ExitStatus::Terminated,
+        None => {}
+    }
+    let running = || report.runtimes.iter().filter(|runtime| runtime.problem.is_none());
+    let runs = |name: &String| running().any(|runtime| runtime.runtime == *name);
+    if running().any(|runtime| runtime.cases().any(|(_, case)| case.outcome == Outcome::HarnessError)) {
+        return ExitStatus::HarnessFailed;
+    }
+    if !question.require.iter().all(runs) {
+        return ExitStatus::NotConforming;
+    }
+    if running().next().is_none() || running().any(|runtime| checks(runtime) == 0) {
+        return ExitStatus::Incomplete;
+    }
+    let survey = !question.named && report.only.is_none();
+    let status = worst(running().map(|runtime| if survey { surveyed(runtime) } else { judged(report, runtime) }));
+    let all_ran = report.runtimes.iter().all(|runtime| runtime.problem.is_none());
+    match status {
+        ExitStatus::Success if question.strict_claims && !claims_hold(report) => ExitStatus::ClaimsDiffer,
+        ExitStatus::Success if question.named && !all_ran => ExitStatus::Incomplete,
+        status => status,
+    }
+}
+
+/// Checks that looked at something the runtime did.
+fn checks(runtime: &RuntimeReport) -> usize {
+    let ran =
+        runtime.cases().filter(|(_, case)| !matches!(case.outcome, Outcome::CouldNotRun | Outcome::NotApplicable));
+    ran.map(|(_, case)| case.checks.len()).sum()
+}
+
+fn surveyed(runtime: &RuntimeReport) -> ExitStatus {
+    if runtime.surprises().is_empty() { ExitStatus::Success } else { ExitStatus::NotConforming }
+}
+
+/// A named runtime, against the contract: every MUST that was asked for is kept.
+fn judged(report: &ConformanceReport, runtime: &RuntimeReport) -> ExitStatus {
+    let asked = |clause: &&crate::conform::ClauseReport| report.only.is_none() || !clause.cases.is_empty();
+    let musts = || runtime.clauses.iter().filter(asked).filter(|clause| clause.level == Level::Must);
+    let broken = |outcome: Outcome| outcome.is_red() || outcome == Outcome::Flaky;
+    let open = |outcome: Outcome| !outcome.is_green() && outcome != Outcome::NotApplicable;
+    // With a selection, what is not a MUST was asked for by name too.
+    let others = || runtime.clauses.iter().filter(|clause| report.only.is_some() && !clause.cases.is_empty());
+    if musts().chain(others()).any(|clause| broken(clause.outcome)) {
+        ExitStatus::NotConforming
+    } else if musts().chain(others()).any(|clause| open(clause.outcome)) {
+        ExitStatus::Incomplete
+    } else {
+        ExitStatus::Success
+    }
+}
+
+fn worst(statuses: impl Iterator<Item = ExitStatus>) -> ExitStatus {
+    let rank = |status: &ExitStatus| match status {
+        ExitStatus::NotConforming => 2,
+        ExitStatus::Incomplete => 1,
+        _ => 0,
+    };
+    statuses.max_by_key(rank).unwrap_or(ExitStatus::Incomplete)
+}
+
+/// Whether every claim that could be measured is what was measured: those of the contract and those of the makers.
+fn claims_hold(report: &ConformanceReport) -> bool {
+    let by_contract = report.claims.iter().all(|claim| {
+        let runtime = claim.measured.as_deref().and_then(|name| report.runtime(name));
+        runtime.is_none_or(|runtime| {
+            claim.cells.iter().all(|(column, said)| runtime.cells.get(column).is_none_or(|cell| same(*said, cell.word)))
+        })
+    });
+    let by_makers = report.runtimes.iter().all(|runtime| {
+        runtime.claims.iter().all(|(column, said)| runtime.cells.get(column).is_none_or(|cell| cell.word == *said))
+    });
+    by_contract && by_makers
+}
+
+fn same(said: ClaimWord, measured: CellWord) -> bool {
+    said == ClaimWord::Implement || said.as_str() == measured.as_str()
+}

@@ -1,0 +1,12 @@
+//! `loa-conform`: judges runtimes, and shows what they are judged by.
+
+mod args;
+mod data;
+mod decision;
+mod main;
+mod progress;
+mod readme;
+mod score;
+mod suite;
+
+pub use main::conform;

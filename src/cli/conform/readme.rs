@@ -1,0 +1,47 @@
+//! `loa-conform readme`: the tables of the README are written by the program, from the committed report.
+
+use camino::Utf8Path;
+
+use super::args::Readme;
+use crate::cli::{ExitStatus, Failure};
+use crate::conform::{CONFORMANCE_REPORT, ConformanceReport, Finding};
+use crate::diag::Budget;
+use crate::report;
+use crate::schema::Checker;
+use crate::system::files::{self, Privacy};
+
+/// Longest README or report, in bytes.
+const LONGEST: u64 = 64 << 20;
+
+pub(super) fn readme(wish: &Readme) -> Result<ExitStatus, Failure> {
+    let missing = |error| Failure::new(ExitStatus::NoInput, error);
+    let report = read(&files::read(&wish.report, LONGEST).map_err(missing)?, &wish.report.to_string_lossy())?;
+    let bytes = files::read(&wish.readme, LONGEST).map_err(missing)?;
+    let text = String::from_utf8(bytes).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
+    let written = report::readme(&text, &report).map_err(|block| {
+        let failure = Failure::new(ExitStatus::Config, format!("{} lacks a block", wish.readme.display()));
+        failure.hint(format!("put <!-- loa:{block} --> and <!-- /loa:{block} --> where the table belongs"))
+    })?;
+    match (written == text, wish.check) {
+        (true, _) => Ok(ExitStatus::Success),
+        (false, true) => {
+            let message = format!("{} differs from {}", wish.readme.display(), wish.report.display());
+            Err(Failure::new(ExitStatus::NotConforming, message).hint("run `loa-conform readme`"))
+        }
+        (false, false) => {
+            let failed = |error| Failure::new(ExitStatus::WriteFailed, error);
+            files::write_durably(&wish.readme, written.as_bytes(), Privacy::Shared).map_err(failed)?;
+            Ok(ExitStatus::Success)
+        }
+    }
+}
+
+fn read(bytes: &[u8], name: &str) -> Result<ConformanceReport, Failure> {
+    let budget = Budget { bytes: LONGEST, nodes: LONGEST, ..Budget::default() };
+    Checker::new(&CONFORMANCE_REPORT).read(bytes, Utf8Path::new(name), &budget).map_err(|findings| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let about = |diagnostic| Finding { file: name.into(), text: text.clone(), diagnostic };
+        let findings: Vec<Finding> = findings.into_iter().map(about).collect();
+        super::suite::wrong(&findings, "the report is not valid")
+    })
+}

@@ -1,0 +1,133 @@
+//! `loa-conform score`: runs the suite and writes the report.
+
+use std::path::{Path, PathBuf};
+
+use super::args::Score;
+use super::decision::{Question, decide};
+use super::progress::Display;
+use super::suite::{self, wrong};
+use crate::cli::{ExitStatus, Failure};
+use crate::conform::{
+    Candidate, CandidateError, ConformanceReport, Host, Interruption, RigOptions, RuntimeReport, Suite, SurveyOptions,
+    survey,
+};
+use crate::report;
+use crate::system::files::Privacy;
+use crate::system::{clock, env, files, ids, scratch};
+
+pub(super) fn score(wish: &Score) -> Result<ExitStatus, Failure> {
+    let suite = suite::open(wish.place.suite.as_deref())?;
+    if suite.select(wish.only.as_deref()).is_empty() {
+        let failure = Failure::new(ExitStatus::Incomplete, "no case was selected, so nothing can be said");
+        return Err(failure.hint("`loa-conform list` shows every case"));
+    }
+    let laid = scratch::folder("loa-runtimes-").map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
+    suite.files().lay_runtimes(laid.path()).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
+    let candidates = candidates(&suite, &wish.runtimes, laid.path())?;
+    for name in &wish.require {
+        if !candidates.iter().any(|candidate| candidate.manifest.runtime == *name) {
+            return Err(Failure::new(ExitStatus::Usage, format!("--require {name}: it is not among the runtimes")));
+        }
+    }
+    let seed = wish.seed.unwrap_or_else(ids::seed);
+    let interruption = Interruption::listen();
+    let judge = env::current_exe().map_err(|error| Failure::new(ExitStatus::Internal, error))?;
+    let rig = RigOptions { keep: wish.keep, stop: interruption.stop(), ..RigOptions::new(seed, judge) };
+    anstream::eprintln!("seed {seed}");
+    let display = Display::new();
+    let options = survey_options(wish);
+    let runtimes = survey(&suite, &candidates, &rig, &options, &|progress| display.show(progress));
+    display.end();
+    let report = assemble(&suite, wish, seed, interruption.by().is_none(), runtimes);
+    let place = write(&report, &wish.out)?;
+    print(&report, wish, &place);
+    let question = Question {
+        named: !wish.runtimes.is_empty(),
+        require: &wish.require,
+        strict_claims: wish.strict_claims,
+        interrupted: interruption.by(),
+    };
+    Ok(decide(&report, &question))
+}
+
+/// The runtimes that were named, or every bundled one.
+fn candidates(suite: &Suite, names: &[String], laid: &Path) -> Result<Vec<Candidate>, Failure> {
+    if names.is_empty() {
+        return Ok(suite.runtimes().filter_map(|name| suite.candidate(name, laid)).collect());
+    }
+    names.iter().map(|name| named(suite, name, laid)).collect()
+}
+
+fn named(suite: &Suite, name: &str, laid: &Path) -> Result<Candidate, Failure> {
+    let is_path = name.contains('/') || name.ends_with(".yaml") || name.ends_with(".yml");
+    if !is_path {
+        let bundled: Vec<&str> = suite.runtimes().collect();
+        return suite.candidate(name, laid).ok_or_else(|| {
+            let failure = Failure::new(ExitStatus::NoInput, format!("there is no bundled runtime `{name}`"));
+            failure.hint(format!("bundled are {}; a manifest of yours is named by its path", bundled.join(", ")))
+        });
+    }
+    Candidate::open(Path::new(name)).map_err(|error| match error {
+        CandidateError::Content(findings) => wrong(&findings, "the manifest is not valid"),
+        error => Failure::new(ExitStatus::NoInput, error),
+    })
+}
+
+fn survey_options(wish: &Score) -> SurveyOptions {
+    let cores = cores();
+    SurveyOptions {
+        only: wish.only.clone(),
+        jobs: wish.jobs.map_or(cores * 2, std::num::NonZero::get),
+        timing_jobs: wish.jobs.map_or(cores, std::num::NonZero::get).min(cores),
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+fn assemble(suite: &Suite, wish: &Score, seed: u64, complete: bool, runtimes: Vec<RuntimeReport>) -> ConformanceReport {
+    let (os, arch) = (std::env::consts::OS.to_owned(), std::env::consts::ARCH.to_owned());
+    ConformanceReport {
+        version: 1,
+        edition: suite.claims.edition.clone(),
+        judge: env!("CARGO_PKG_VERSION").to_owned(),
+        suite: suite.hash.clone(),
+        seed,
+        host: Host { os, arch, cores: cores() },
+        date: clock::now().wall(),
+        only: wish.only.clone(),
+        complete,
+        ledger: suite.clauses.clone(),
+        claims: suite.claims.claims.clone(),
+        checklist: suite.claims.checklist.clone(),
+        runtimes,
+    }
+}
+
+/// Writes the report in every format; yields the file for people.
+fn write(report: &ConformanceReport, folder: &Path) -> Result<PathBuf, Failure> {
+    let failed = |error| Failure::new(ExitStatus::WriteFailed, error);
+    files::ensure_folder(folder).map_err(failed)?;
+    let text = folder.join("report.md");
+    let formats = [(folder.join("report.json"), report::json(report)), (text.clone(), report::markdown(report))];
+    for (path, content) in formats {
+        files::write_durably(&path, content.as_bytes(), Privacy::Shared).map_err(failed)?;
+    }
+    Ok(text)
+}
+
+fn print(report: &ConformanceReport, wish: &Score, place: &Path) {
+    if wish.json {
+        anstream::print!("{}", report::json(report));
+    } else {
+        let named = !wish.runtimes.is_empty();
+        anstream::print!("{}", report::terminal(report, named));
+        for runtime in &report.runtimes {
+            for (column, expected, earned) in runtime.surprises() {
+                anstream::println!("{}: {column} is known to be {expected} and was {earned}", runtime.runtime);
+            }
+        }
+        anstream::println!("report: {} (and report.json beside it)", place.display());
+    }
+}

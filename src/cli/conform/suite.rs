@@ -1,0 +1,26 @@
+//! Opening a suite, and saying what is wrong with it.
+
+use std::path::Path;
+
+use crate::cli::{ExitStatus, Failure};
+use crate::conform::{Files, Finding, Suite};
+use crate::diag::render::{Source, full};
+
+/// The suite of a folder, or that of the program itself.
+pub(super) fn open(folder: Option<&Path>) -> Result<Suite, Failure> {
+    let files = match folder {
+        None => Files::bundled(),
+        Some(folder) => Files::in_folder(folder).map_err(|error| {
+            Failure::new(ExitStatus::NoInput, error).hint("a suite has ledger/, cases/ and claims.yaml")
+        })?,
+    };
+    Suite::load(files).map_err(|findings| wrong(&findings, "the suite is not valid"))
+}
+
+/// Prints findings; the failure counts them.
+pub(super) fn wrong(findings: &[Finding], what: &str) -> Failure {
+    for Finding { file, text, diagnostic } in findings {
+        anstream::eprintln!("{}\n", full(&Source { name: file.as_str(), text }, diagnostic));
+    }
+    Failure::new(ExitStatus::Config, format!("{what}: {} findings", findings.len()))
+}

@@ -1,0 +1,49 @@
+//! Doing many scenarios at once, on plain threads: a scenario mostly waits.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::{CaseReport, Observation};
+
+/// One scenario for one runtime.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Task {
+    /// The number of the runtime.
+    pub(super) candidate: usize,
+    /// The case whose scenario is done.
+    pub(super) leader: usize,
+    /// The cases that are judged from it.
+    pub(super) cases: Vec<usize>,
+    /// Whether one of them measures time.
+    pub(super) timing: bool,
+}
+
+/// Performs every task, so many at once. What is finished stays finished, whatever happens to the others.
+pub(super) fn run<'t>(
+    tasks: &'t [Task],
+    jobs: usize,
+    perform: impl Fn(&Task) -> Vec<(usize, CaseReport)> + Sync,
+) -> Vec<(&'t Task, Vec<(usize, CaseReport)>)> {
+    let waiting: Mutex<VecDeque<&Task>> = Mutex::new(tasks.iter().collect());
+    let done = Mutex::new(Vec::new());
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, tasks.len().max(1)) {
+            scope.spawn(|| {
+                while let Some(task) = next() {
+                    let reports = perform(task);
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((task, reports));
+                }
+            });
+        }
+    });
+    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An observation, or the fault of ours that prevented it.
+pub(super) fn guarded(observe: impl FnOnce() -> Observation) -> Observation {
+    catch_unwind(AssertUnwindSafe(observe))
+        .unwrap_or_else(|_| Observation { rig_error: Some("the rig panicked".to_owned()), ..Observation::default() })
+}

@@ -1,0 +1,316 @@
+//! A survey: which cases are run against which runtimes, in which order, and what comes of it.
+//!
+//! A case runs once everything that it presupposes is known to hold; otherwise it could not run, and says why. Cases of one
+//! scenario are judged from one observation. What is red is done once more in a fresh place with the same seed: red and then
+//! green is flaky, never green. Cases that measure time come last, when the machine is quiet.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+
+use super::lane::{self, Task};
+use super::{
+    Candidate, CaseReport, Cell, Check, ClauseReport, Column, Condition, Expectation, Identity, Level, Observation,
+    Outcome, Reason, RigOptions, RuntimeReport, Suite, TimeMethod, identify, observe,
+};
+use super::{Case, CellWord, Clause, Evidence, judge};
+use crate::system::clock;
+
+/// What a survey needs of the outside: programs that can be looked up and cases that can be done to them.
+pub trait Rig: Sync {
+    /// Finds, and if need be makes, the program of a runtime.
+    fn identify(&self, candidate: &Candidate) -> Identity;
+    /// Does a case to a runtime.
+    fn observe(&self, case: &Case, candidate: &Candidate) -> Observation;
+    /// Whether somebody wants it all to end.
+    fn stopped(&self) -> bool;
+}
+
+impl Rig for RigOptions {
+    fn identify(&self, candidate: &Candidate) -> Identity {
+        identify(&candidate.manifest, &candidate.dir, &self.judge)
+    }
+
+    fn observe(&self, case: &Case, candidate: &Candidate) -> Observation {
+        observe(case, &candidate.manifest, &candidate.dir, self)
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// How a survey is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SurveyOptions {
+    /// Only cases that match, and what these presuppose.
+    pub only: Option<String>,
+    /// How many cases at once.
+    pub jobs: usize,
+    /// How many cases that measure time at once.
+    pub timing_jobs: usize,
+}
+
+/// Something that happened in a survey.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Progress<'a> {
+    /// A runtime's program is being looked up, and perhaps made.
+    Identifying(&'a str),
+    /// A runtime is ready, or has a problem.
+    Identified(&'a str, &'a Identity),
+    /// So many cases are going to be judged, over all runtimes.
+    Planned(usize),
+    /// A scenario begins.
+    Began(&'a str, &'a str),
+    /// A case was judged.
+    Judged(&'a str, &'a CaseReport),
+}
+
+/// Listens to a survey; called from several threads.
+pub type Listener<'a> = &'a (dyn Fn(Progress<'_>) + Sync);
+
+/// Runs the suite against every candidate.
+#[must_use]
+pub fn survey(
+    suite: &Suite,
+    candidates: &[Candidate],
+    rig: &dyn Rig,
+    options: &SurveyOptions,
+    listener: Listener<'_>,
+) -> Vec<RuntimeReport> {
+    let selected = suite.select(options.only.as_deref());
+    let mut trials: Vec<Trial<'_>> =
+        candidates.iter().map(|candidate| Trial::begin(suite, candidate, &selected, rig, listener)).collect();
+    listener(Progress::Planned(trials.iter().map(|trial| trial.open.len()).sum()));
+    loop {
+        let stopped = rig.stopped();
+        trials.iter_mut().for_each(|trial| trial.settle(stopped, listener));
+        let ready: Vec<Task> = trials.iter().enumerate().flat_map(|(index, trial)| trial.ready(index)).collect();
+        let (timing, quick): (Vec<Task>, Vec<Task>) = ready.into_iter().partition(|task| task.timing);
+        let (tasks, jobs) = if quick.is_empty() { (timing, options.timing_jobs) } else { (quick, options.jobs) };
+        if tasks.is_empty() {
+            break;
+        }
+        let done = lane::run(&tasks, jobs, |task| trials[task.candidate].perform(task, rig, listener));
+        for (task, reports) in done {
+            trials[task.candidate].record(reports);
+        }
+    }
+    trials.into_iter().map(Trial::into_report).collect()
+}
+
+/// One runtime on its way through the suite.
+struct Trial<'a> {
+    suite: &'a Suite,
+    candidate: &'a Candidate,
+    identity: Identity,
+    /// Cases not judged yet.
+    open: BTreeSet<usize>,
+    judged: BTreeMap<usize, CaseReport>,
+}
+
+impl<'a> Trial<'a> {
+    fn begin(
+        suite: &'a Suite,
+        candidate: &'a Candidate,
+        selected: &BTreeSet<usize>,
+        rig: &dyn Rig,
+        listener: Listener<'_>,
+    ) -> Self {
+        let name = &candidate.manifest.runtime;
+        listener(Progress::Identifying(name));
+        let identity = rig.identify(candidate);
+        listener(Progress::Identified(name, &identity));
+        let open = if identity.problem.is_some() { BTreeSet::new() } else { selected.clone() };
+        Self { suite, candidate, identity, open, judged: BTreeMap::new() }
+    }
+
+    /// Judges whatever needs no run: clauses that do not bind, presuppositions that do not hold, and all when stopped.
+    fn settle(&mut self, stopped: bool, listener: Listener<'_>) {
+        loop {
+            let settled: Vec<(usize, CaseReport)> = self
+                .open
+                .iter()
+                .filter_map(|index| {
+                    let case = &self.suite.cases[*index];
+                    Some((*index, report(case, vec![self.without_a_run(case, stopped)?], 0, None)))
+                })
+                .collect();
+            if settled.is_empty() {
+                return;
+            }
+            settled.iter().for_each(|(_, case)| listener(Progress::Judged(&self.candidate.manifest.runtime, case)));
+            self.record(settled);
+        }
+    }
+
+    fn without_a_run(&self, case: &Case, stopped: bool) -> Option<Check> {
+        let clause = self.clause(case);
+        if clause.when == Condition::Claimed && !self.claims(clause.column) {
+            let expected = format!("a runtime that claims {}", clause.column);
+            return Some(Check::new(Outcome::NotApplicable, Reason::NotClaimed, expected, "it does not"));
+        }
+        if stopped {
+            return Some(Check::new(
+                Outcome::CouldNotRun,
+                Reason::Stopped,
+                "the case to be run",
+                "the judge was stopped",
+            ));
+        }
+        let red: Vec<String> = case
+            .needs
+            .iter()
+            .filter_map(|need| {
+                let outcome = self.decided(need)?;
+                (!outcome.is_green()).then(|| format!("{need} ({outcome})"))
+            })
+            .collect();
+        let expected = format!("{} to hold", case.needs.join(", "));
+        (!red.is_empty()).then(|| Check::new(Outcome::CouldNotRun, Reason::NeedsRed, expected, red.join(", ")))
+    }
+
+    fn claims(&self, column: Column) -> bool {
+        self.candidate.manifest.claims.get(&column).is_some_and(|word| *word != CellWord::None)
+    }
+
+    fn clause(&self, case: &Case) -> &'a Clause {
+        self.suite.clause(&case.clause).expect("the lint knows the clause of every case")
+    }
+
+    /// The outcome of a clause once all of its cases are judged.
+    fn decided(&self, clause: &str) -> Option<Outcome> {
+        let cases = || self.positions(clause);
+        if cases().any(|index| self.open.contains(&index)) {
+            return None;
+        }
+        Some(self.outcome(clause))
+    }
+
+    fn outcome(&self, clause: &str) -> Outcome {
+        let outcomes = self.positions(clause).filter_map(|index| Some(self.judged.get(&index)?.outcome));
+        Outcome::worst(outcomes).unwrap_or(Outcome::Untested)
+    }
+
+    fn positions<'s>(&'s self, clause: &'s str) -> impl Iterator<Item = usize> + 's {
+        self.suite.cases.iter().enumerate().filter(move |(_, case)| case.clause == clause).map(|(index, _)| index)
+    }
+
+    /// Scenarios whose cases presuppose nothing that is still open.
+    fn ready(&self, candidate: usize) -> Vec<Task> {
+        let mut scenarios: BTreeMap<usize, Task> = BTreeMap::new();
+        for &index in &self.open {
+            let case = &self.suite.cases[index];
+            if case.needs.iter().all(|need| self.decided(need).is_some()) {
+                let leader = self.suite.leader(index);
+                let task = scenarios.entry(leader).or_insert_with(|| Task {
+                    candidate,
+                    leader,
+                    cases: Vec::new(),
+                    timing: false,
+                });
+                task.cases.push(index);
+                task.timing |= measures_time(case);
+            }
+        }
+        scenarios.into_values().collect()
+    }
+
+    /// Does a scenario and judges its cases; once more when one of them is red.
+    fn perform(&self, task: &Task, rig: &dyn Rig, listener: Listener<'_>) -> Vec<(usize, CaseReport)> {
+        let leader = &self.suite.cases[task.leader];
+        let name = self.candidate.manifest.runtime.as_str();
+        listener(Progress::Began(name, &leader.id));
+        let begun = clock::now();
+        let first = lane::guarded(|| rig.observe(leader, self.candidate));
+        let mut judged: Vec<(usize, Vec<Check>)> = task.cases.iter().map(|it| (*it, self.judge(*it, &first))).collect();
+        if !rig.stopped() && judged.iter().any(|(_, checks)| deserves_another(checks)) {
+            let second = lane::guarded(|| rig.observe(leader, self.candidate));
+            for (index, checks) in judged.iter_mut().filter(|(_, checks)| deserves_another(checks)) {
+                confirm(checks, &self.judge(*index, &second));
+            }
+        }
+        let elapsed = u64::try_from(clock::now().since(begun).as_millis()).unwrap_or(u64::MAX);
+        let reports = judged
+            .into_iter()
+            .map(|(index, checks)| (index, report(&self.suite.cases[index], checks, elapsed, first.kept.clone())));
+        let reports: Vec<_> = reports.collect();
+        reports.iter().for_each(|(_, case)| listener(Progress::Judged(name, case)));
+        reports
+    }
+
+    fn judge(&self, index: usize, seen: &Observation) -> Vec<Check> {
+        let case = &self.suite.cases[index];
+        judge(&Evidence { case, clause: self.clause(case), manifest: &self.candidate.manifest, seen })
+    }
+
+    fn record(&mut self, reports: Vec<(usize, CaseReport)>) {
+        for (index, report) in reports {
+            self.open.remove(&index);
+            self.judged.insert(index, report);
+        }
+    }
+
+    fn into_report(mut self) -> RuntimeReport {
+        let elapsed_ms = self.judged.values().map(|case| case.elapsed_ms).sum();
+        let cells = if self.identity.problem.is_some() { BTreeMap::new() } else { self.cells() };
+        let outcomes: Vec<Outcome> = self.suite.clauses.iter().map(|clause| self.outcome(&clause.id)).collect();
+        let mut clauses = Vec::new();
+        for (clause, outcome) in self.suite.clauses.iter().zip(outcomes) {
+            let positions: Vec<usize> = self.positions(&clause.id).collect();
+            let cases = positions.into_iter().filter_map(|index| self.judged.remove(&index)).collect();
+            let (id, column, level) = (clause.id.clone(), clause.column, clause.level);
+            clauses.push(ClauseReport { id, column, level, outcome, cases });
+        }
+        let manifest = &self.candidate.manifest;
+        RuntimeReport {
+            runtime: manifest.runtime.clone(),
+            version: self.identity.version,
+            program: self.identity.program.as_deref().and_then(super::suite::hash_of),
+            manifest: self.candidate.hash.clone(),
+            problem: self.identity.problem,
+            cells,
+            expect: manifest.expect.clone(),
+            claims: manifest.claims.clone(),
+            clauses,
+            elapsed_ms,
+        }
+    }
+
+    fn cells(&self) -> BTreeMap<Column, Cell> {
+        let today = clock::now().wall().to_zoned(jiff::tz::TimeZone::UTC).date();
+        let cell = |column: &Column| {
+            let clauses = self.suite.clauses.iter();
+            let musts = clauses.filter(|clause| clause.column == *column && clause.level == Level::Must);
+            let musts: Vec<_> = musts.map(|clause| (clause.id.as_str(), self.outcome(&clause.id))).collect();
+            Cell::of(&musts, &self.candidate.manifest.attest, today)
+        };
+        let columns = Column::ALL.iter().filter(|column| **column != Column::Features);
+        columns.map(|column| (*column, cell(column))).collect()
+    }
+}
+
+/// Whether a case must not share the machine with many others.
+fn measures_time(case: &Case) -> bool {
+    let waits = case.expect.iter().any(|it| matches!(it, Expectation::Backoff { .. }));
+    waits || case.time == TimeMethod::Scaled
+}
+
+/// Whether a red may have been bad luck. A runtime that starts nothing at all has had no luck to lose.
+fn deserves_another(checks: &[Check]) -> bool {
+    checks.iter().any(|check| check.outcome == Outcome::Fail && check.reason != Reason::NothingStarted)
+}
+
+/// Compares a red with the second time: whatever is not red again is flaky.
+fn confirm(first: &mut [Check], second: &[Check]) {
+    if Outcome::worst(second.iter().map(|check| check.outcome)) == Some(Outcome::Fail) {
+        return;
+    }
+    for check in first.iter_mut().filter(|check| check.outcome == Outcome::Fail) {
+        check.outcome = Outcome::Flaky;
+    }
+}
+
+fn report(case: &Case, checks: Vec<Check>, elapsed_ms: u64, kept: Option<String>) -> CaseReport {
+    let outcome = Outcome::worst(checks.iter().map(|check| check.outcome)).unwrap_or(Outcome::HarnessError);
+    CaseReport { id: case.id.clone(), title: case.title.clone(), outcome, time: case.time, elapsed_ms, checks, kept }
+}

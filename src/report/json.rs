@@ -1,0 +1,10 @@
+//! The report as JSON, as `schemas/conformance-report.schema.json` describes it.
+
+use crate::conform::ConformanceReport;
+
+/// The report, pretty, with a line end.
+#[must_use]
+pub fn json(report: &ConformanceReport) -> String {
+    let text = serde_json::to_string_pretty(report).expect("a report is plain data");
+    format!("{text}\n")
+}
