@@ -27,6 +27,9 @@ pub struct Observation {
     pub orphans: Vec<ProcessSeen>,
     /// Why the rig itself failed, if it did: the case is then a harness error.
     pub rig_error: Option<String>,
+    /// The case's folder, when it was asked to stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
 }
 
 /// What a step did.

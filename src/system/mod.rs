@@ -11,4 +11,5 @@ pub mod guard;
 pub mod ids;
 pub mod lock;
 pub mod process;
+pub mod scratch;
 pub mod sweep;

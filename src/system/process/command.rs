@@ -71,6 +71,18 @@ impl Command {
         command.spawn().map(Running::new)
     }
 
+    /// Starts it in our own group, without any output, and leaves it alone: it outlives us. Says its process id.
+    ///
+    /// # Errors
+    /// When the host cannot start it.
+    pub fn leave_beside(&self) -> io::Result<u32> {
+        use std::os::unix::process::CommandExt;
+        let mut command = self.prepared();
+        command.process_group(rustix::process::getpgrp().as_raw_nonzero().get());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().map(|child| child.id())
+    }
+
     /// The host's form of this command, in a group of its own.
     pub(in crate::system) fn prepared(&self) -> std::process::Command {
         use std::os::unix::process::CommandExt;
