@@ -1,0 +1,133 @@
+//! The processes of a case: those that carry its mark in their environment or command line, and everything below them.
+//!
+//! The judge's own, on purpose apart from the sweep that runtimes may use. Never counted: the judge and its ancestors, and
+//! the dead whom nobody has awaited. Only Linux shows environments; elsewhere nothing is found. A process that emptied its
+//! environment and whose parents are all gone is not found either.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
+
+use super::ProcessSeen;
+use super::probe::MARK;
+
+/// One living process of a case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Resident {
+    pub(super) pid: i32,
+    /// When it began, in the kernel's own units: tells it from a stranger who gets its number later.
+    began: u64,
+    command: String,
+}
+
+impl Resident {
+    pub(super) fn seen(&self) -> ProcessSeen {
+        ProcessSeen { pid: self.pid.unsigned_abs(), command: self.command.clone() }
+    }
+
+    /// Sends a signal, unless it is gone.
+    pub(super) fn signal(&self, signal: Signal) {
+        let Some(pid) = Pid::from_raw(self.pid) else { return };
+        // The descriptor pins the process; looked at again behind it, the number cannot have passed to a stranger.
+        let Ok(pinned) = pidfd_open(pid, PidfdFlags::empty()) else { return };
+        if Status::of(self.pid).is_some_and(|status| status.began == self.began) {
+            // It may end by itself in this moment, which is as good.
+            let _ = pidfd_send_signal(&pinned, signal);
+        }
+    }
+}
+
+/// Every living process of the case with this mark.
+pub(super) fn residents(mark: &str) -> Vec<Resident> {
+    let all = processes();
+    let spared = ancestors(&all);
+    let marked: BTreeSet<i32> = all.keys().copied().filter(|pid| is_marked(*pid, mark)).collect();
+    let found = all.iter().filter(|(pid, status)| {
+        status.lives && !spared.contains(pid) && {
+            marked.contains(pid)
+                || above(**pid, &all).any(|parent| marked.contains(&parent) && !spared.contains(&parent))
+        }
+    });
+    found.map(|(pid, status)| Resident { pid: *pid, began: status.began, command: command_line(*pid) }).collect()
+}
+
+/// What `/proc/<pid>/stat` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Status {
+    parent: i32,
+    began: u64,
+    lives: bool,
+}
+
+impl Status {
+    fn of(pid: i32) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// `pid (name) state parent …`; the name may itself hold spaces and brackets, so it is left behind first.
+    fn parse(stat: &str) -> Option<Self> {
+        let (_, rest) = stat.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        Some(Self {
+            lives: !matches!(*fields.first()?, "Z" | "X" | "x"),
+            parent: fields.get(1)?.parse().ok()?,
+            began: fields.get(19)?.parse().ok()?,
+        })
+    }
+}
+
+fn processes() -> BTreeMap<i32, Status> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(|pid| Some((pid, Status::of(pid)?))).collect()
+}
+
+/// Ourselves and everything above us.
+fn ancestors(all: &BTreeMap<i32, Status>) -> BTreeSet<i32> {
+    let own = getpid().as_raw_nonzero().get();
+    std::iter::once(own).chain(above(own, all)).collect()
+}
+
+/// The parents of a process, nearest first.
+fn above(pid: i32, all: &BTreeMap<i32, Status>) -> impl Iterator<Item = i32> {
+    let parent = |pid: i32| all.get(&pid).map(|status| status.parent).filter(|parent| *parent > 0);
+    // A number that passed on while we read could close a circle.
+    std::iter::successors(parent(pid), move |pid| parent(*pid)).take(1000)
+}
+
+fn is_marked(pid: i32, mark: &str) -> bool {
+    let entry = format!("{MARK}={mark}");
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|found| found == entry.as_bytes())
+        // A phase that was started with an empty environment still has the socket's path in its arguments.
+        || command_line(pid).contains(mark)
+}
+
+fn command_line(pid: i32) -> String {
+    let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&arguments).trim_end_matches('\0').replace('\0', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_read_behind_the_strangest_name() {
+        let stat = "77 (a) Z 1 (b) S 12 77 77 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2";
+        assert_eq!(Status::parse(stat), Some(Status { parent: 12, began: 98765, lives: true }));
+        assert!(!Status::parse(&stat.replace("(b) S", "(b) Z")).expect("a status").lives);
+        assert_eq!(Status::parse("77 (a"), None);
+    }
+
+    #[test]
+    fn we_and_ours_above_are_never_found() {
+        let own = Status::of(getpid().as_raw_nonzero().get()).expect("Linux");
+        let spared = ancestors(&processes());
+        assert!(spared.contains(&own.parent));
+        // Our own command line is no mark of a case, but it is a word that surely stands in it.
+        let mark = command_line(getpid().as_raw_nonzero().get());
+        assert!(residents(&mark).iter().all(|resident| !spared.contains(&resident.pid)));
+    }
+}

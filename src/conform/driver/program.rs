@@ -1,0 +1,253 @@
+//! Where a manifest's program is, how it is called, and which one it is.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::conform::probe::MARK;
+use crate::conform::workspace::Lab;
+use crate::conform::{Argv, Case, Manifest};
+use crate::system::env;
+use crate::system::process::{Captured, Command, Exit, capture};
+
+/// How long a program may take to say its version.
+const VERSION_TIME: Duration = Duration::from_secs(20);
+/// How long making a program may take: a compiler from nothing.
+const BUILD_TIME: Duration = Duration::from_secs(20 * 60);
+/// Bytes that are kept of what these two say.
+const KEPT: usize = 64 << 10;
+/// Where the hosts of this world keep their programs, when nobody says it.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// The limits, as the contract names them, and Loa's keys for them.
+const LIMITS: [(&str, &str); 2] = [
+    ("CONTEXT_SOFT_LIMIT", "autonomous_agent.context.soft_limit_tokens"),
+    ("CONTEXT_HARD_LIMIT", "autonomous_agent.context.hard_limit_tokens"),
+];
+
+/// Which program a manifest stands for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// The file that `run` starts.
+    pub program: Option<PathBuf>,
+    /// The first line that its `version` printed.
+    pub version: Option<String>,
+    /// Whether the manifest's `build` had to make it.
+    pub built: bool,
+    /// Why it cannot be started; a runtime with a problem is not judged.
+    pub problem: Option<String>,
+}
+
+/// What stands for the placeholders of a manifest.
+#[derive(Debug, Clone)]
+pub(super) struct Places {
+    pairs: Vec<(&'static str, String)>,
+    judge: PathBuf,
+}
+
+impl Places {
+    /// The folders of a manifest and of the judge's program, which need no case.
+    pub(super) fn new(dir: &Path, judge: &Path) -> Self {
+        let judge_dir = judge.parent().unwrap_or(Path::new("/")).to_path_buf();
+        let pairs = vec![("{dir}", text(dir)), ("{judge_dir}", text(&judge_dir))];
+        Self { pairs, judge: judge_dir }
+    }
+
+    /// The same with the plan and the workspace of a case.
+    pub(super) fn within(mut self, lab: &Lab) -> Self {
+        self.pairs.push(("{plan}", text(&lab.plan())));
+        self.pairs.push(("{workspace}", text(&lab.workspace())));
+        self
+    }
+
+    /// The same with the word of a resolution.
+    pub(super) fn resolving(mut self, action: &str) -> Self {
+        self.pairs.push(("{action}", action.to_owned()));
+        self
+    }
+
+    fn fill(&self, template: &str) -> String {
+        self.pairs.iter().fold(template.to_owned(), |text, (name, value)| text.replace(name, value))
+    }
+
+    /// A manifest's argv with everything filled in, a program beside the judge preferred to one on PATH.
+    pub(super) fn argv(&self, argv: &Argv) -> Vec<String> {
+        let mut filled: Vec<String> = argv.iter().map(|word| self.fill(word)).collect();
+        if let Some(program) = filled.first_mut()
+            && !program.contains('/')
+            && self.judge.join(&*program).is_file()
+        {
+            *program = text(&self.judge.join(&*program));
+        }
+        filled
+    }
+
+    /// The file that an argv starts, when there is one.
+    fn locate(&self, argv: &Argv) -> Option<PathBuf> {
+        let program = PathBuf::from(self.argv(argv).first()?);
+        if program.components().count() > 1 {
+            return program.is_file().then_some(program);
+        }
+        path().split(':').map(|folder| Path::new(folder).join(&program)).find(|file| file.is_file())
+    }
+}
+
+/// Finds a manifest's program, makes it when it is not there, and asks for its version.
+pub(in crate::conform) async fn identify(manifest: &Manifest, dir: &Path, judge: &Path) -> Identity {
+    let places = Places::new(dir, judge);
+    let mut identity = Identity { program: places.locate(&manifest.run), ..Identity::default() };
+    if identity.program.is_none()
+        && let Some(build) = &manifest.build
+    {
+        identity.built = true;
+        identity.problem = ask(&places, build, manifest, dir, BUILD_TIME).await.err();
+        identity.program = places.locate(&manifest.run);
+    }
+    if identity.program.is_none() {
+        let name = manifest.run.first().map_or("nothing", String::as_str);
+        identity.problem.get_or_insert(format!("`{name}` is neither beside the judge nor on PATH"));
+        return identity;
+    }
+    match ask(&places, &manifest.version, manifest, dir, VERSION_TIME).await {
+        Ok(said) => identity.version = said.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned),
+        Err(problem) => identity.problem = Some(problem),
+    }
+    identity
+}
+
+/// Runs a verb that concerns no case, in the manifest's folder and our own environment. What it said, or why not.
+async fn ask(places: &Places, argv: &Argv, manifest: &Manifest, dir: &Path, time: Duration) -> Result<String, String> {
+    let argv = places.argv(argv);
+    let Some((program, arguments)) = argv.split_first() else { return Err("an empty command".to_owned()) };
+    let mut command = Command::new(program).args(arguments).folder(dir);
+    for (name, value) in &manifest.env {
+        command = command.env(name, places.fill(value));
+    }
+    let Captured { exit, stdout, stderr, timed_out, .. } = capture(&command, KEPT, time).await;
+    let said = String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned();
+    let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing").to_owned();
+    match exit {
+        _ if timed_out => Err(format!("`{}` took longer than {} s", argv.join(" "), time.as_secs())),
+        Exit::Exited(0) => Ok(said),
+        exit => Err(format!("`{}`: {exit}; it said: {last}", argv.join(" "))),
+    }
+}
+
+/// The whole environment of a verb: an allow-list, what the contract hands over, then the manifest's own words.
+pub(super) fn environment(case: &Setting<'_>, places: &Places, lab: &Lab) -> BTreeMap<String, String> {
+    let var = |name: &str, default: &str| (name.to_owned(), env::var(name).unwrap_or_else(|| default.to_owned()));
+    let mut all = BTreeMap::from([var("PATH", DEFAULT_PATH), var("LANG", "C.UTF-8")]);
+    all.insert("HOME".to_owned(), text(&lab.home()));
+    all.insert("TMPDIR".to_owned(), text(&lab.temporary()));
+    all.insert("LOA_OPERATOR".to_owned(), "ai".to_owned());
+    all.insert(MARK.to_owned(), lab.mark());
+    for (name, key) in LIMITS {
+        if let Some(limit) = case.config.get(key).filter(|limit| !limit.is_null()) {
+            all.insert(name.to_owned(), limit.to_string());
+        }
+    }
+    all.extend(case.manifest.env.iter().map(|(name, value)| (name.clone(), places.fill(value))));
+    for (way, value) in turned(case.case, case.manifest) {
+        all.extend(way.env.clone().map(|name| (name, value.to_string())));
+    }
+    all
+}
+
+/// What the environment of a case depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Setting<'a> {
+    pub(super) case: &'a Case,
+    pub(super) manifest: &'a Manifest,
+    /// The case's keys of the configuration, with every drawn value filled in.
+    pub(super) config: &'a BTreeMap<String, Value>,
+}
+
+/// The configuration keys that the case's knobs turn.
+pub(super) fn knob_keys(case: &Case, manifest: &Manifest) -> BTreeMap<String, Value> {
+    turned(case, manifest).filter_map(|(way, value)| Some((way.config.clone()?, value))).collect()
+}
+
+/// The knobs that the case turns and the manifest has, with their value in the runtime's own unit.
+fn turned<'a>(case: &'a Case, manifest: &'a Manifest) -> impl Iterator<Item = (&'a crate::conform::KnobWay, Value)> {
+    case.knobs.iter().filter_map(|(knob, millis)| {
+        let way = manifest.knobs.get(knob)?;
+        let per = way.per.max(1);
+        let whole = millis % per == 0;
+        #[expect(clippy::cast_precision_loss, reason = "waits of a case are far below 2^52 milliseconds")]
+        let value: Value = if whole { (millis / per).into() } else { (*millis as f64 / per as f64).into() };
+        Some((way, value))
+    })
+}
+
+fn path() -> String {
+    env::var("PATH").unwrap_or_else(|| DEFAULT_PATH.to_owned())
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn manifest(more: &Value) -> Manifest {
+        let mut manifest =
+            json!({ "runtime": "x", "version": ["sh", "-c", "echo; echo x 1.2"], "run": ["sh", "{plan}"] });
+        manifest.as_object_mut().expect("a mapping").extend(more.as_object().expect("a mapping").clone());
+        serde_json::from_value(manifest).expect("a manifest")
+    }
+
+    fn ask_who(manifest: &Manifest, dir: &Path) -> Identity {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(identify(manifest, dir, Path::new("/nowhere/loa-conform")))
+    }
+
+    #[test]
+    fn knobs_are_turned_in_the_runtimes_own_unit() {
+        let manifest = manifest(&json!({ "knobs": {
+            "initial_backoff": { "config": "retry.initial_s", "per": 1000 }, "max_backoff": { "env": "MAX" },
+        } }));
+        let case: Case = serde_json::from_value(json!({
+            "id": "x", "clause": "X", "title": "t", "knobs": { "initial_backoff": 300, "max_backoff": 2000 },
+            "steps": [], "expect": [],
+        }))
+        .expect("a case");
+        assert_eq!(knob_keys(&case, &manifest), BTreeMap::from([("retry.initial_s".to_owned(), json!(0.3))]));
+        let lab = Lab::new(Path::new("/judge"), false).expect("laid");
+        let config = BTreeMap::from([("autonomous_agent.context.soft_limit_tokens".to_owned(), json!(1000))]);
+        let setting = Setting { case: &case, manifest: &manifest, config: &config };
+        let all = environment(&setting, &Places::new(Path::new("/m"), Path::new("/j/loa-conform")), &lab);
+        assert_eq!((all["MAX"].as_str(), all["CONTEXT_SOFT_LIMIT"].as_str()), ("2000", "1000"));
+        assert!(!all.contains_key("CONTEXT_HARD_LIMIT") && !all.contains_key("USER"));
+        assert_eq!(all[MARK], lab.mark());
+    }
+
+    #[test]
+    fn a_program_is_found_beside_the_judge_first() {
+        let place = tempfile::tempdir().expect("a folder");
+        crate::system::scratch::lay_program(&place.path().join("sh"), b"").expect("laid");
+        let beside = Places::new(Path::new("/m"), &place.path().join("loa-conform"));
+        let argv = vec!["sh".to_owned(), "{dir}/x".to_owned(), "{plan}".to_owned()];
+        assert_eq!(beside.argv(&argv), [text(&place.path().join("sh")).as_str(), "/m/x", "{plan}"]);
+        let elsewhere = Places::new(Path::new("/m"), Path::new("/nowhere/loa-conform"));
+        assert_eq!(elsewhere.argv(&argv)[0], "sh");
+        assert!(elsewhere.locate(&argv).expect("on PATH").ends_with("sh"));
+    }
+
+    #[test]
+    fn a_program_says_who_it_is_or_why_not() {
+        let place = tempfile::tempdir().expect("a folder");
+        assert_eq!(ask_who(&manifest(&json!({})), place.path()).version.as_deref(), Some("x 1.2"));
+        let missing = ask_who(&manifest(&json!({ "run": ["no-such-program"] })), place.path());
+        assert!(missing.problem.expect("one").contains("no-such-program"));
+        let silent = ask_who(&manifest(&json!({ "version": ["sh", "-c", "echo why >&2; exit 3"] })), place.path());
+        assert!(silent.problem.expect("one").contains("exit 3; it said: why"));
+        let made = json!({ "run": ["{dir}/made"], "build": ["sh", "-c", "echo > made"] });
+        let made = ask_who(&manifest(&made), place.path());
+        assert!(made.built && made.problem.is_none() && made.program.is_some());
+    }
+}

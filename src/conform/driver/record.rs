@@ -1,0 +1,165 @@
+//! What is seen while a case runs, stamped by one clock. No waiting and no orders here.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::net::{RecvFlags, recv};
+use serde_json::Value;
+
+use crate::conform::journal::{self, Print, Tail};
+use crate::conform::probe::Hello;
+use crate::conform::transcript::Transcript;
+use crate::conform::{AttemptSeen, EventSeen, Millis, UsageSeen, sighting};
+use crate::system::clock::{self, Moment};
+
+/// Where the runtime appends its events, by the design.
+const EVENT_FILE: &str = "LOA_EVENT_FILE";
+
+/// Everything seen so far.
+#[derive(Debug)]
+pub(super) struct Record {
+    began: Moment,
+    /// The step that runs now.
+    pub(super) step: usize,
+    pub(super) workspace: usize,
+    pub(super) folder: PathBuf,
+    pub(super) attempts: Vec<AttemptSeen>,
+    pub(super) usages: Vec<UsageSeen>,
+    pub(super) events: Vec<EventSeen>,
+    pub(super) transcript: Transcript,
+    /// Why the rig failed, the first reason first.
+    pub(super) problem: Option<String>,
+    /// When a phase last started or ended, or the step began.
+    pub(super) changed: Millis,
+    live: BTreeMap<usize, OwnedFd>,
+    tails: Vec<Tail>,
+}
+
+/// By what a reaction of the runtime is recognised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Signs {
+    events: usize,
+    context_state: Option<Print>,
+    sightings: usize,
+}
+
+impl Record {
+    pub(super) fn new(transcript: Transcript) -> Self {
+        Self {
+            began: clock::now(),
+            step: 0,
+            workspace: 0,
+            folder: PathBuf::new(),
+            attempts: Vec::new(),
+            usages: Vec::new(),
+            events: Vec::new(),
+            transcript,
+            problem: None,
+            changed: 0,
+            live: BTreeMap::new(),
+            tails: Vec::new(),
+        }
+    }
+
+    /// Milliseconds since the case began.
+    pub(super) fn now(&self) -> Millis {
+        u64::try_from(clock::now().since(self.began).as_millis()).unwrap_or(Millis::MAX)
+    }
+
+    /// When the case began, in milliseconds since the epoch.
+    pub(super) fn epoch(&self) -> u64 {
+        u64::try_from(self.began.wall().as_millisecond()).unwrap_or(0)
+    }
+
+    /// A probe reports its start; says which attempt it is. `socket` is watched for its end.
+    pub(super) fn begin(&mut self, hello: Hello, socket: OwnedFd) -> usize {
+        // What ended before this start has closed its socket before, yet its task may not have run.
+        self.notice_ends();
+        let started = self.now();
+        let earlier = self.attempts.iter().filter(|attempt| attempt.phase == hello.phase).count();
+        if let Some(path) = hello.env.get(EVENT_FILE) {
+            let path = Path::new(&hello.cwd).join(path);
+            if self.tails.iter().all(|tail| tail.path() != path) {
+                self.tails.push(Tail::new(path));
+            }
+        }
+        self.attempts.push(AttemptSeen {
+            phase: hello.phase,
+            attempt: u32::try_from(earlier + 1).unwrap_or(u32::MAX),
+            step: self.step,
+            workspace: self.workspace,
+            started,
+            ended: None,
+            exit: None,
+            signal: None,
+            cwd: hello.cwd,
+            env: hello.env,
+            checkpoints: journal::checkpoints(&self.folder),
+        });
+        self.changed = started;
+        let attempt = self.attempts.len() - 1;
+        self.live.insert(attempt, socket);
+        attempt
+    }
+
+    /// The attempt's process is gone.
+    pub(super) fn end(&mut self, attempt: usize) {
+        if self.live.remove(&attempt).is_some() {
+            let now = self.now();
+            self.attempts[attempt].ended = Some(now);
+            self.changed = now;
+            self.read_events();
+        }
+    }
+
+    /// Stamps the end of every attempt whose socket is closed, without waiting for its task.
+    pub(super) fn notice_ends(&mut self) {
+        let is_over = |socket: &OwnedFd| {
+            let mut byte = [0];
+            let peeked = recv(socket, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT);
+            matches!(peeked, Ok((_, 0)) | Err(rustix::io::Errno::CONNRESET))
+        };
+        let over: Vec<usize> =
+            self.live.iter().filter(|(_, socket)| is_over(socket)).map(|(attempt, _)| *attempt).collect();
+        for attempt in over {
+            self.end(attempt);
+        }
+    }
+
+    /// Whether no attempt runs.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.live.is_empty()
+    }
+
+    /// Reads what the runtime appended to its event files.
+    pub(super) fn read_events(&mut self) {
+        let at = self.now();
+        for line in self.tails.iter_mut().flat_map(Tail::lines) {
+            let line = serde_json::from_str(&line).unwrap_or(Value::String(line));
+            self.events.push(EventSeen { at, line });
+        }
+    }
+
+    /// What a reaction would change, as it stands now.
+    pub(super) fn signs(&mut self) -> Signs {
+        self.notice_ends();
+        self.read_events();
+        Signs {
+            events: self.events.len(),
+            context_state: Print::at(&journal::context_state(&self.folder)),
+            sightings: self.transcript.sightings(),
+        }
+    }
+
+    /// The wait for the reaction to a usage is over.
+    pub(super) fn usage(&mut self, tokens: u64, at: Millis) {
+        let state = journal::file(&journal::context_state(&self.folder));
+        let context_state = state.and_then(|file| sighting::yaml(&file.text));
+        self.usages.push(UsageSeen { tokens, at, context_state, until: self.now() });
+    }
+
+    pub(super) fn fail(&mut self, problem: impl Into<String>) {
+        self.problem.get_or_insert(problem.into());
+    }
+}

@@ -1,0 +1,328 @@
+//! One case, step by step: a fresh lab, the stage, every step with what it left, and at last a look for what stayed.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use regex::Regex;
+use tokio::net::UnixListener;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::sleep;
+
+use super::program::{Places, Setting, environment, knob_keys};
+use super::record::Record;
+use super::stage::Stage;
+use super::verb::{Call, Watch, end_all};
+use crate::conform::census::residents;
+use crate::conform::draw::{Script, draw};
+use crate::conform::journal::{self, Footprint};
+use crate::conform::rig::RigOptions;
+use crate::conform::sighting;
+use crate::conform::transcript::Transcript;
+use crate::conform::workspace::Lab;
+use crate::conform::{
+    Argv, Case, Drive, FileSeen, Knob, Manifest, Observation, ProcessEnd, ReportSeen, Sight, Step, StepSeen,
+};
+use crate::system::process::{Captured, Command, Exit, capture};
+use crate::system::{files, ids};
+
+/// How often it is looked whether everything is gone.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long git may take.
+const GIT_TIME: Duration = Duration::from_secs(30);
+
+/// Does what a case says and writes down what was seen. A fault of the rig is part of what was seen.
+pub(in crate::conform) async fn trial(
+    case: &Case,
+    manifest: &Manifest,
+    dir: &Path,
+    options: &RigOptions,
+) -> Observation {
+    let mut seen = Observation::default();
+    let drawn = match draw(case, options.seed) {
+        Ok(drawn) => drawn,
+        Err(error) => return Observation { rig_error: Some(error.to_string()), ..seen },
+    };
+    let script = Script::new(case, &drawn);
+    seen.drawn = drawn;
+    seen.initial_backoff =
+        manifest.knobs.get(&Knob::InitialBackoff).and(case.knobs.get(&Knob::InitialBackoff)).copied();
+    let mut trial = match Trial::new(case, manifest, script, dir, options) {
+        Ok(trial) => trial,
+        Err(problem) => return Observation { rig_error: Some(problem), ..seen },
+    };
+    let ran = trial.run(&mut seen).await;
+    end_all(&trial.lab.mark()).await;
+    let mut record = trial.stage.record();
+    seen.rig_error = ran.err().or(record.problem.take());
+    seen.attempts = std::mem::take(&mut record.attempts);
+    seen.usages = std::mem::take(&mut record.usages);
+    seen.events = std::mem::take(&mut record.events);
+    seen.kept = options.keep.then(|| trial.lab.root().to_string_lossy().into_owned());
+    drop(record);
+    seen
+}
+
+/// A case that runs.
+struct Trial<'a> {
+    case: &'a Case,
+    manifest: &'a Manifest,
+    dir: &'a Path,
+    options: &'a RigOptions,
+    script: Script,
+    lab: Lab,
+    report: Option<Regex>,
+    stage: Arc<Stage>,
+    reached: UnboundedReceiver<String>,
+}
+
+impl<'a> Trial<'a> {
+    fn new(
+        case: &'a Case,
+        manifest: &'a Manifest,
+        script: Script,
+        dir: &'a Path,
+        options: &'a RigOptions,
+    ) -> Result<Self, String> {
+        let lab = Lab::new(&options.judge, options.keep).map_err(said)?;
+        let report = manifest.report.as_deref().map(sighting::glob).transpose().map_err(said)?;
+        let transcript = Transcript::new(ids::session(), sights(manifest)?);
+        let (sender, reached) = unbounded_channel();
+        let stage = Arc::new(Stage {
+            script: script.phases.clone(),
+            usage: manifest.usage.clone(),
+            poll: Duration::from_millis(manifest.poll_ms),
+            mark: lab.mark(),
+            record: Mutex::new(Record::new(transcript)),
+            reached: sender,
+        });
+        let listener = UnixListener::bind(lab.socket()).map_err(said)?;
+        tokio::spawn(Arc::clone(&stage).serve(listener));
+        Ok(Self { case, manifest, dir, options, script, lab, report, stage, reached })
+    }
+
+    async fn run(&mut self, seen: &mut Observation) -> Result<(), String> {
+        self.fresh().await?;
+        for (number, step) in self.script.steps.clone().iter().enumerate() {
+            self.stage.record().step = number;
+            let step = self.step(step).await?;
+            seen.steps.push(step);
+            if self.options.stop.load(std::sync::atomic::Ordering::Relaxed) {
+                return Err("interrupted".to_owned());
+            }
+        }
+        seen.orphans = self.orphans().await;
+        Ok(())
+    }
+
+    /// The next workspace: a repository with one commit.
+    async fn fresh(&mut self) -> Result<(), String> {
+        self.lab.next_workspace(&self.script, &knob_keys(self.case, self.manifest)).map_err(said)?;
+        {
+            let mut record = self.stage.record();
+            record.workspace = self.lab.number();
+            record.folder = self.lab.workspace();
+        }
+        let steps: [&[&str]; 3] = [&["init", "-q"], &["add", "-A"], &["commit", "-q", "-m", "The workspace"]];
+        for arguments in steps {
+            self.git(arguments).await?;
+        }
+        Ok(())
+    }
+
+    async fn git(&self, arguments: &[&str]) -> Result<(), String> {
+        let call = self.call(&[&["git"], arguments].concat().into_iter().map(str::to_owned).collect(), None);
+        let mut command = Command::new("git").args(arguments).env_clear().folder(&call.folder);
+        for (name, value) in &call.env {
+            command = command.env(name, value);
+        }
+        let Captured { exit, stderr, .. } = capture(&command, 4096, GIT_TIME).await;
+        match exit {
+            Exit::Exited(0) => Ok(()),
+            exit => Err(format!("git {}: {exit}: {}", arguments.join(" "), String::from_utf8_lossy(&stderr).trim())),
+        }
+    }
+
+    async fn step(&mut self, step: &Step) -> Result<StepSeen, String> {
+        let before = self.footprint();
+        let started = self.begin();
+        let manifest = self.manifest;
+        let (verb, argv, end) = match step {
+            Step::Run(plan) => match self.prepare().await {
+                Some(problem) => ("run", Vec::new(), ProcessEnd::NotStarted(problem)),
+                None => self.drive("run", Some(&manifest.run), plan, None, &before).await,
+            },
+            Step::Resume(plan) => self.drive("resume", manifest.resume.as_ref(), plan, None, &before).await,
+            Step::Resolve(action) => {
+                self.drive("resolve", manifest.resolve.as_ref(), &Drive::default(), Some(action), &before).await
+            }
+            Step::State => self.drive("state", manifest.state.as_ref(), &Drive::default(), None, &before).await,
+            Step::Write { path, content } => {
+                self.lab.write(path, content).map_err(said)?;
+                ("write", Vec::new(), ProcessEnd::Nothing)
+            }
+            Step::Delete(path) => {
+                files::remove(&self.lab.workspace().join(path)).map_err(said)?;
+                ("delete", Vec::new(), ProcessEnd::Nothing)
+            }
+            Step::Fresh => {
+                self.fresh().await?;
+                ("fresh", Vec::new(), ProcessEnd::Nothing)
+            }
+        };
+        if matches!(end, ProcessEnd::KilledAsPlanned | ProcessEnd::OutOfBudget) {
+            // A runtime that was killed cannot clean up, and what it leaves must not disturb the next step.
+            end_all(&self.lab.mark()).await;
+        }
+        Ok(self.finish(verb, argv, end, started, &before))
+    }
+
+    /// Drives one verb, when the manifest has it.
+    async fn drive(
+        &mut self,
+        verb: &'static str,
+        argv: Option<&Argv>,
+        plan: &Drive,
+        action: Option<&str>,
+        before: &Footprint,
+    ) -> (&'static str, Vec<String>, ProcessEnd) {
+        let halt = self.manifest.halt.as_ref().map(|halt| self.call(halt, None));
+        let Some(argv) = argv.filter(|_| plan.halt_during.is_none() || halt.is_some()) else {
+            return (verb, Vec::new(), ProcessEnd::NoVerb);
+        };
+        let call = self.call(argv, action);
+        let stage = Arc::clone(&self.stage);
+        let places =
+            ReportPlaces { folders: self.folders(), workspace: self.lab.workspace(), glob: self.report.clone() };
+        let has_reported = || !places.reports(&stage, before).is_empty();
+        let mut watch = Watch {
+            stage: &self.stage,
+            reached: &mut self.reached,
+            budget: self.options.budget,
+            stop: &self.options.stop,
+            halt,
+        };
+        let has_reported: Option<&dyn Fn() -> bool> = if self.manifest.waits { Some(&has_reported) } else { None };
+        let end = watch.drive(&call, plan, has_reported).await;
+        (verb, call.argv, end)
+    }
+
+    /// Runs the manifest's `prepare`; why it failed, if it did.
+    async fn prepare(&mut self) -> Option<String> {
+        let call = self.call(self.manifest.prepare.as_ref()?, None);
+        let mut watch = Watch {
+            stage: &self.stage,
+            reached: &mut self.reached,
+            budget: self.options.budget,
+            stop: &self.options.stop,
+            halt: None,
+        };
+        let end = watch.drive(&call, &Drive::default(), None).await;
+        let said = self.stage.record().transcript.take();
+        let last = said.last().map(|line| line.text.clone()).unwrap_or_default();
+        (end != ProcessEnd::Exited(0)).then(|| format!("prepare: {end:?}: {last}"))
+    }
+
+    fn call(&self, argv: &Argv, action: Option<&str>) -> Call {
+        let mut places = Places::new(self.dir, &self.options.judge).within(&self.lab);
+        if let Some(action) = action {
+            places = places.resolving(action);
+        }
+        let setting = Setting { case: self.case, manifest: self.manifest, config: &self.script.config };
+        let env = environment(&setting, &places, &self.lab);
+        Call { argv: places.argv(argv), env, folder: self.lab.workspace() }
+    }
+
+    fn begin(&self) -> u64 {
+        let mut record = self.stage.record();
+        record.changed = record.now();
+        record.changed
+    }
+
+    fn finish(&mut self, verb: &str, argv: Vec<String>, end: ProcessEnd, started: u64, before: &Footprint) -> StepSeen {
+        let places =
+            ReportPlaces { folders: self.folders(), workspace: self.lab.workspace(), glob: self.report.clone() };
+        let starts_nothing = end == ProcessEnd::Nothing;
+        let reports = if starts_nothing { Vec::new() } else { places.reports(&self.stage, before) };
+        let mut record = self.stage.record();
+        record.read_events();
+        StepSeen {
+            verb: verb.to_owned(),
+            argv,
+            started,
+            ended: record.now(),
+            end,
+            output: record.transcript.take(),
+            workspace: self.lab.number(),
+            checkpoints: journal::checkpoints(&self.lab.workspace()),
+            reports,
+            laid: self.laid(),
+        }
+    }
+
+    fn laid(&self) -> BTreeMap<String, FileSeen> {
+        let workspace = self.lab.workspace();
+        let laid = self.lab.laid().iter();
+        laid.filter_map(|path| Some((path.clone(), journal::file(&workspace.join(path))?))).collect()
+    }
+
+    fn folders(&self) -> Vec<PathBuf> {
+        vec![self.lab.workspace(), self.lab.home(), self.lab.temporary()]
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint::of(&self.folders())
+    }
+
+    /// What is still alive two polls after the last step.
+    async fn orphans(&self) -> Vec<crate::conform::ProcessSeen> {
+        let record = || self.stage.record().now();
+        let until = record() + 2 * self.manifest.poll_ms;
+        loop {
+            let left = residents(&self.lab.mark());
+            if left.is_empty() || record() >= until {
+                return left.iter().map(crate::conform::census::Resident::seen).collect();
+            }
+            sleep(LOOK).await;
+        }
+    }
+}
+
+/// Where a step's reports are looked for.
+struct ReportPlaces {
+    folders: Vec<PathBuf>,
+    workspace: PathBuf,
+    glob: Option<Regex>,
+}
+
+impl ReportPlaces {
+    fn reports(&self, stage: &Stage, before: &Footprint) -> Vec<ReportSeen> {
+        let (epoch, now, output) = {
+            let record = stage.record();
+            (record.epoch(), record.now(), record.transcript.lines())
+        };
+        let glob = self.glob.as_ref();
+        let places = sighting::Places { workspace: &self.workspace, folders: &self.folders, glob, epoch };
+        let mut found = places.reports(before, now);
+        if glob.is_none() {
+            found.extend(sighting::in_output(&output));
+        }
+        found.sort_by_key(|report| report.at);
+        found
+    }
+}
+
+/// The manifest's patterns on the output.
+fn sights(manifest: &Manifest) -> Result<Vec<Regex>, String> {
+    let pattern = |sight: &Option<Sight>| match sight {
+        Some(Sight::Output(pattern)) => Some(Regex::new(pattern)),
+        Some(Sight::EventFile) | None => None,
+    };
+    [&manifest.warn, &manifest.compact].into_iter().filter_map(pattern).collect::<Result<_, _>>().map_err(said)
+}
+
+fn said(error: impl Display) -> String {
+    error.to_string()
+}

@@ -1,0 +1,63 @@
+//! The rig: from a case and a manifest to an observation. It judges nothing.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+
+use super::driver::{self, Identity};
+use super::{Case, Manifest, Observation};
+
+/// How cases are run.
+#[derive(Debug, Clone)]
+pub struct RigOptions {
+    /// The printed seed. What a case draws depends on it and on the case alone.
+    pub seed: u64,
+    /// The judge's own program, by its absolute path: every phase becomes it.
+    pub judge: PathBuf,
+    /// Whether a case's folder stays; [`Observation::kept`] names it.
+    pub keep: bool,
+    /// How long a verb may take.
+    pub budget: Duration,
+    /// Set from outside: end everything and come back.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl RigOptions {
+    /// How long a verb may take, unless somebody says otherwise.
+    pub const BUDGET: Duration = Duration::from_secs(20);
+
+    /// The usual options for a seed and the judge's own program.
+    #[must_use]
+    pub fn new(seed: u64, judge: PathBuf) -> Self {
+        Self { seed, judge, keep: false, budget: Self::BUDGET, stop: Arc::default() }
+    }
+}
+
+/// Does what a case says to the runtime of a manifest, and says what was seen. `dir` is the manifest's own folder.
+///
+/// Blocks until the case is over and everything that it started has ended; may be called on several threads at once. Never
+/// fails: a fault of the rig itself is [`Observation::rig_error`].
+#[must_use]
+pub fn observe(case: &Case, manifest: &Manifest, dir: &Path, options: &RigOptions) -> Observation {
+    match runtime() {
+        Ok(runtime) => runtime.block_on(driver::trial(case, manifest, dir, options)),
+        Err(problem) => Observation { rig_error: Some(problem), ..Observation::default() },
+    }
+}
+
+/// Which program a manifest stands for: looks it up beside the judge and on PATH, makes it by the manifest's `build` when
+/// it is nowhere, and asks for its version. Blocks; once a runtime is enough.
+#[must_use]
+pub fn identify(manifest: &Manifest, dir: &Path, judge: &Path) -> Identity {
+    match runtime() {
+        Ok(runtime) => runtime.block_on(driver::identify(manifest, dir, judge)),
+        Err(problem) => Identity { problem: Some(problem), ..Identity::default() },
+    }
+}
+
+fn runtime() -> Result<Runtime, String> {
+    Builder::new_current_thread().enable_all().build().map_err(|error| format!("cannot wait for anything: {error}"))
+}

@@ -1,0 +1,245 @@
+//! Where a case happens: fresh workspaces, a home and a folder for temporary files of their own, the plan and its phases.
+//!
+//! Nothing of the judge lies inside a workspace but what the case puts there. The plan, the phases' scripts and the socket
+//! are beside it, so that a runtime that cleans up its workspace cannot lose them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+
+use super::draw::Script;
+use crate::contract::Phase;
+use crate::system::scratch::{self, ScratchError};
+
+/// The configuration that every case begins with: no person stands beside a judged run.
+const APPROVAL: &str = "autonomous_agent.require_human_deploy_approval";
+/// Loa's name of its configuration.
+const CONFIG: &str = ".loa.config.yaml";
+/// Who makes the commits of a workspace, the runtime's own included.
+const GIT_CONFIG: &str = "\
+[user]\n\tname = Judge\n\temail = judge@localhost\n\
+[init]\n\tdefaultBranch = main\n\ttemplateDir =\n[commit]\n\tgpgSign = false\n[gc]\n\tauto = 0\n";
+
+/// A lab that could not be laid.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LabError {
+    #[error(transparent)]
+    Scratch(#[from] ScratchError),
+    #[error("cannot write the configuration")]
+    Config(#[from] serde_yaml::ser::Error),
+    #[error("the folder {} has a name that the plan cannot spell", .0.display())]
+    Name(PathBuf),
+}
+
+/// The folder of one case, with everything in it.
+#[derive(Debug)]
+pub(super) struct Lab {
+    root: PathBuf,
+    _owner: Option<TempDir>,
+    workspaces: usize,
+    laid: BTreeSet<String>,
+}
+
+impl Lab {
+    /// Lays the parts that all workspaces of the case share; `judge` is the judge's own program.
+    pub(super) fn new(judge: &Path, keep: bool) -> Result<Self, LabError> {
+        let owner = scratch::folder("loa-conform-")?;
+        let root = owner.path().canonicalize().unwrap_or_else(|_| owner.path().to_path_buf());
+        let owner = if keep {
+            let _kept = owner.keep();
+            None
+        } else {
+            Some(owner)
+        };
+        let lab = Self { root, _owner: owner, workspaces: 0, laid: BTreeSet::new() };
+        scratch::lay(&lab.home().join(".gitconfig"), GIT_CONFIG.as_bytes())?;
+        scratch::lay(&lab.temporary().join(".keep"), b"")?;
+        lab.lay_plan(judge)?;
+        Ok(lab)
+    }
+
+    /// Lays the next workspace, with the case's files and configuration; the later ones replace nothing of the earlier.
+    pub(super) fn next_workspace(&mut self, script: &Script, knobs: &BTreeMap<String, Value>) -> Result<(), LabError> {
+        self.workspaces += 1;
+        self.laid.clear();
+        let config = configuration(&script.config, knobs);
+        self.write(CONFIG, &serde_yaml::to_string(&config)?)?;
+        for (path, content) in &script.files {
+            self.write(path, content)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a file of the workspace and remembers it.
+    pub(super) fn write(&mut self, path: &str, content: &str) -> Result<(), ScratchError> {
+        self.laid.insert(path.to_owned());
+        scratch::lay(&self.workspace().join(path), content.as_bytes())
+    }
+
+    /// The files of the workspace that the judge laid.
+    pub(super) fn laid(&self) -> &BTreeSet<String> {
+        &self.laid
+    }
+
+    /// The number of the workspace, counted from 0.
+    pub(super) fn number(&self) -> usize {
+        self.workspaces.saturating_sub(1)
+    }
+
+    pub(super) fn workspace(&self) -> PathBuf {
+        self.root.join(format!("workspace-{}", self.number()))
+    }
+
+    pub(super) fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    pub(super) fn temporary(&self) -> PathBuf {
+        self.root.join("tmp")
+    }
+
+    pub(super) fn plan(&self) -> PathBuf {
+        self.root.join("plan.json")
+    }
+
+    pub(super) fn socket(&self) -> PathBuf {
+        self.root.join("socket")
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A word that stands in the environment or the command line of every process of the case and of no other.
+    pub(super) fn mark(&self) -> String {
+        self.root.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    fn lay_plan(&self, judge: &Path) -> Result<(), LabError> {
+        let mut phases = Vec::new();
+        for phase in Phase::WORDS {
+            let script = self.root.join("phases").join(phase);
+            scratch::lay_program(&script, phase_script(judge, &self.socket(), phase)?.as_bytes())?;
+            phases.push(json!({ "id": phase, "command": [spelt(&script)?] }));
+        }
+        let plan = json!({ "phases": phases }).to_string();
+        Ok(scratch::lay(&self.plan(), plan.as_bytes())?)
+    }
+}
+
+fn spelt(path: &Path) -> Result<&str, LabError> {
+    path.to_str().ok_or_else(|| LabError::Name(path.to_path_buf()))
+}
+
+/// Two lines that work with an empty environment and in any folder: the shell becomes the probe, so that the probe's end
+/// is the phase's.
+fn phase_script(judge: &Path, socket: &Path, phase: &str) -> Result<String, LabError> {
+    Ok(format!("#!/bin/sh\nexec {} probe {} {phase}\n", quoted(spelt(judge)?), quoted(spelt(socket)?)))
+}
+
+/// As one word of a shell.
+fn quoted(text: &str) -> String {
+    let mut word = String::from("'");
+    for c in text.chars() {
+        if c == '\'' {
+            word.push_str("'\\''");
+        } else {
+            word.write_char(c).expect("a text takes every character");
+        }
+    }
+    word + "'"
+}
+
+/// The judge's defaults, then the case's keys, then the knobs: each dotted key in its place, null removing it.
+fn configuration(case: &BTreeMap<String, Value>, knobs: &BTreeMap<String, Value>) -> Value {
+    let mut config = Map::new();
+    set(&mut config, APPROVAL, &Value::Bool(false));
+    for (key, value) in case.iter().chain(knobs) {
+        set(&mut config, key, value);
+    }
+    Value::Object(config)
+}
+
+fn set(config: &mut Map<String, Value>, key: &str, value: &Value) {
+    match key.split_once('.') {
+        None if value.is_null() => drop(config.shift_remove(key)),
+        None => drop(config.insert(key.to_owned(), value.clone())),
+        Some((outer, rest)) => {
+            let inner = config.entry(outer).or_insert_with(|| json!({}));
+            if !inner.is_object() {
+                *inner = json!({});
+            }
+            let inner = inner.as_object_mut().expect("made one just above");
+            set(inner, rest, value);
+            if inner.is_empty() {
+                config.shift_remove(outer);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(pairs: &[(&str, Value)]) -> String {
+        let case = pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+        let knobs = BTreeMap::from([("runtime.retry.initial_ms".to_owned(), json!(50))]);
+        serde_yaml::to_string(&configuration(&case, &knobs)).expect("plain data")
+    }
+
+    #[test]
+    fn dotted_keys_become_nested_blocks_and_null_takes_a_default_away() {
+        let text = config(&[
+            (APPROVAL, Value::Null),
+            ("autonomous_agent.context.soft_limit_tokens", json!(1000)),
+            ("run_mode.defaults.timeout_hours", json!(0.001)),
+        ]);
+        let expected = "\
+autonomous_agent:
+  context:
+    soft_limit_tokens: 1000
+run_mode:
+  defaults:
+    timeout_hours: 0.001
+runtime:
+  retry:
+    initial_ms: 50
+";
+        assert_eq!(text, expected);
+        assert!(config(&[]).starts_with("autonomous_agent:\n  require_human_deploy_approval: false\n"));
+        assert!(!config(&[(APPROVAL, Value::Null)]).contains("autonomous_agent"));
+    }
+
+    #[test]
+    fn a_script_survives_quotes_and_spaces_in_its_paths() {
+        let script = phase_script(Path::new("/a b/it's"), Path::new("/s"), "design").expect("spelt");
+        assert_eq!(script, "#!/bin/sh\nexec '/a b/it'\\''s' probe '/s' design\n");
+    }
+
+    #[test]
+    fn a_lab_has_a_plan_of_eight_phases_outside_its_workspaces() {
+        let mut lab = Lab::new(Path::new("/judge"), false).expect("laid");
+        let script = Script {
+            phases: BTreeMap::new(),
+            files: BTreeMap::from([("a/b.txt".to_owned(), "x".to_owned())]),
+            config: BTreeMap::new(),
+            steps: Vec::new(),
+        };
+        lab.next_workspace(&script, &BTreeMap::new()).expect("laid");
+        lab.next_workspace(&script, &BTreeMap::new()).expect("laid");
+        assert!(lab.workspace().ends_with("workspace-1") && lab.workspace().join("a/b.txt").exists());
+        let plan: Value = serde_json::from_slice(&std::fs::read(lab.plan()).expect("a plan")).expect("JSON");
+        let phases = plan["phases"].as_array().expect("a list");
+        let ids: Vec<_> = phases.iter().filter_map(|phase| phase["id"].as_str()).collect();
+        assert_eq!(ids, Phase::WORDS);
+        assert!(phases.iter().all(|phase| Path::new(phase["command"][0].as_str().expect("a path")).is_absolute()));
+        assert!(!lab.plan().starts_with(lab.workspace()));
+        let root = lab.root().to_path_buf();
+        drop(lab);
+        assert!(!root.exists());
+    }
+}
