@@ -2,4 +2,5 @@
 #![expect(clippy::disallowed_methods, reason = "tests play the host: they write files and start programs")]
 
 mod architecture;
+mod rig;
 mod validate;

@@ -125,7 +125,8 @@ impl Lab {
             scratch::lay_program(&script, phase_script(judge, &self.socket(), phase)?.as_bytes())?;
             phases.push(json!({ "id": phase, "command": [spelt(&script)?] }));
         }
-        let plan = json!({ "phases": phases }).to_string();
+        // With a newline at its end, so that a shell's `read` sees the last line as well.
+        let plan = format!("{}\n", json!({ "phases": phases }));
         Ok(scratch::lay(&self.plan(), plan.as_bytes())?)
     }
 }
