@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use super::draw::Script;
+use super::{journal, sighting};
 use crate::contract::Phase;
 use crate::system::scratch::{self, ScratchError};
 
@@ -77,6 +78,21 @@ impl Lab {
     pub(super) fn write(&mut self, path: &str, content: &str) -> Result<(), ScratchError> {
         self.laid.insert(path.to_owned());
         scratch::lay(&self.workspace().join(path), content.as_bytes())
+    }
+
+    /// Changes top-level keys of a YAML mapping of the workspace. Where there is no mapping, it does nothing: what the
+    /// runtime failed to leave, nobody can edit.
+    pub(super) fn edit(
+        &mut self,
+        path: &str,
+        set: &BTreeMap<String, Value>,
+        remove: &[String],
+    ) -> Result<(), LabError> {
+        let text = journal::file(&self.workspace().join(path)).map(|file| file.text);
+        let Some(Value::Object(mut mapping)) = text.and_then(|text| sighting::yaml(&text)) else { return Ok(()) };
+        mapping.retain(|key, _| !remove.contains(key));
+        mapping.extend(set.clone());
+        Ok(self.write(path, &serde_yaml::to_string(&mapping)?)?)
     }
 
     /// The files of the workspace that the judge laid.

@@ -167,6 +167,10 @@ impl<'a> Trial<'a> {
                 files::remove(&self.lab.workspace().join(path)).map_err(said)?;
                 ("delete", Vec::new(), ProcessEnd::Nothing)
             }
+            Step::Edit { path, set, remove } => {
+                self.lab.edit(path, set, remove).map_err(said)?;
+                ("edit", Vec::new(), ProcessEnd::Nothing)
+            }
             Step::Fresh => {
                 self.fresh().await?;
                 ("fresh", Vec::new(), ProcessEnd::Nothing)
