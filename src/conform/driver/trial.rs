@@ -56,6 +56,7 @@ pub(in crate::conform) async fn trial(
     let ran = trial.run(&mut seen).await;
     end_all(&trial.lab.mark()).await;
     let mut record = trial.stage.record();
+    record.notice_ends();
     seen.rig_error = ran.err().or(record.problem.take());
     seen.attempts = std::mem::take(&mut record.attempts);
     seen.usages = std::mem::take(&mut record.usages);
@@ -179,6 +180,7 @@ impl<'a> Trial<'a> {
         if matches!(end, ProcessEnd::KilledAsPlanned | ProcessEnd::OutOfBudget) {
             // A runtime that was killed cannot clean up, and what it leaves must not disturb the next step.
             end_all(&self.lab.mark()).await;
+            self.stage.record().notice_ends();
         }
         Ok(self.finish(verb, argv, end, started, &before))
     }
