@@ -19,10 +19,12 @@ use crate::system::scratch::{self, ScratchError};
 const APPROVAL: &str = "autonomous_agent.require_human_deploy_approval";
 /// Loa's name of its configuration.
 const CONFIG: &str = ".loa.config.yaml";
-/// Who makes the commits of a workspace, the runtime's own included.
+/// Who makes the commits of a workspace, the runtime's own included; and nothing that only costs time in a place that
+/// nobody keeps.
 const GIT_CONFIG: &str = "\
 [user]\n\tname = Judge\n\temail = judge@localhost\n\
-[init]\n\tdefaultBranch = main\n\ttemplateDir =\n[commit]\n\tgpgSign = false\n[gc]\n\tauto = 0\n";
+[init]\n\tdefaultBranch = main\n\ttemplateDir =\n[commit]\n\tgpgSign = false\n[maintenance]\n\tauto = false\n\
+[core]\n\tfsync = none\n";
 
 /// A lab that could not be laid.
 #[derive(Debug, thiserror::Error)]

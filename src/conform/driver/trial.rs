@@ -54,7 +54,9 @@ pub(in crate::conform) async fn trial(
         Err(problem) => return Observation { rig_error: Some(problem), ..seen },
     };
     let ran = trial.run(&mut seen).await;
-    end_all(&trial.lab.mark()).await;
+    if ran.is_err() || !seen.orphans.is_empty() {
+        end_all(&trial.lab.mark()).await;
+    }
     let mut record = trial.stage.record();
     record.notice_ends();
     seen.rig_error = ran.err().or(record.problem.take());
