@@ -7,5 +7,6 @@ mod rig;
 =======
 mod project;
 >>>>>>> b9afc30 (A real project, from the first phase to the last)
+mod rig;
 mod validate;
 mod variants;

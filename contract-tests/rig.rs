@@ -345,6 +345,22 @@ fn the_other_steps_do_what_they_say() {
 }
 
 #[test]
+fn an_edit_changes_the_keys_it_names_and_nothing_else() {
+    let left = "phase: design\nexit_code: 2\ncreated_at: \"2026-01-31T14:00:00Z\"\nerrors:\n  - code: E\n";
+    let edit =
+        |path: &str| json!({ "edit": { "path": path, "set": { "exit_code": 0, "word": "$n" }, "remove": ["errors"] } });
+    let seen = Rig::new("true").see_case(json!({
+        "draw": { "n": { "nonce": 3 } }, "files": { "a.yaml": left, "b.yaml": "- no\n- mapping\n" },
+        "steps": [edit("a.yaml"), edit("b.yaml"), edit("none.yaml")],
+    }));
+    let drawn = seen.drawn["n"].as_str().expect("a word");
+    let expected = format!("phase: design\nexit_code: 0\ncreated_at: \"2026-01-31T14:00:00Z\"\nword: {drawn}\n");
+    let laid = &seen.steps[2].laid;
+    assert_eq!((laid["a.yaml"].text.as_str(), laid["b.yaml"].text.as_str()), (expected.as_str(), "- no\n- mapping\n"));
+    assert!(!laid.contains_key("none.yaml"));
+}
+
+#[test]
 fn prepare_runs_before_each_run_and_its_failure_is_told() {
     let prepared = Rig::new("cat made").with("prepare", json!(["sh", "-c", "echo made; echo x >> made"]));
     let seen = prepared.see(&json!({}), &json!([{ "run": {} }, { "run": {} }]));
