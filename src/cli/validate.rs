@@ -186,7 +186,7 @@ fn read(path: &Utf8Path, budget: &Budget) -> Result<Vec<u8>, Unreadable> {
 fn for_people(name: &str, bytes: &[u8], findings: &[Diagnostic]) -> String {
     const MOST: usize = 50;
     let text = String::from_utf8_lossy(bytes);
-    let source = Source { name, text: &text };
+    let source = Source::new(name, &text);
     let mut output = String::new();
     for finding in findings.iter().take(MOST) {
         output.push_str(&render::full(&source, finding));

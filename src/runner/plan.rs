@@ -217,7 +217,7 @@ pub fn read_plan(path: &Path) -> Result<PlanDocument, PlanError> {
     let name = Utf8PathBuf::from(path.to_string_lossy().into_owned());
     Checker::new(&PLAN).read(&bytes, &name, &budget).map_err(|findings| {
         let text = String::from_utf8_lossy(&bytes);
-        let source = Source { name: name.as_str(), text: &text };
+        let source = Source::new(name.as_str(), &text);
         let findings: Vec<String> = findings.iter().map(|finding| full(&source, finding)).collect();
         PlanError::Invalid { path: path.to_path_buf(), findings: findings.join("\n") }
     })

@@ -21,7 +21,7 @@ pub struct Checker {
 
 impl Checker {
     /// A document that is wrong in more places is cut short here, so that it costs no more memory than a good one.
-    pub const MOST_FINDINGS: usize = 10_000;
+    pub const MOST_FINDINGS: usize = 1_000;
 
     /// Compiles the kind's schema.
     ///

@@ -104,7 +104,7 @@ pub(super) fn read_own<T: DeserializeOwned>(path: &Path, known: u32) -> Result<O
 /// The error for a document with findings, each rendered with the line that it is about.
 pub(super) fn invalid(path: &Path, bytes: &[u8], findings: &[Diagnostic]) -> StoreError {
     let (name, text) = (path.display().to_string(), String::from_utf8_lossy(bytes));
-    let source = Source { name: &name, text: &text };
+    let source = Source::new(&name, &text);
     let rendered: Vec<String> = findings.iter().map(|finding| full(&source, finding)).collect();
     StoreError::Invalid { path: path.to_path_buf(), findings: rendered.join("\n") }
 }

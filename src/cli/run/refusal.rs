@@ -45,7 +45,7 @@ pub(super) fn of_config(error: ConfigError) -> Failure {
         ConfigError::Invalid { ref source_file, ref findings } => {
             let name = source_file.as_ref().map_or_else(String::new, |source| source.path.display().to_string());
             let text = source_file.as_ref().map_or("".into(), |source| String::from_utf8_lossy(&source.bytes));
-            let source = Source { name: &name, text: &text };
+            let source = Source::new(&name, &text);
             let rendered: Vec<String> = findings.iter().map(|finding| full(&source, finding)).collect();
             Failure::new(ExitStatus::Config, format!("{error}\n{}", rendered.join("\n")))
         }
