@@ -43,7 +43,8 @@ pub(super) fn of_config(error: ConfigError) -> Failure {
     match error {
         ConfigError::Unreadable(file) => Failure::new(of_file(&file), file),
         ConfigError::Invalid { ref source_file, ref findings } => {
-            let name = source_file.as_ref().map_or_else(String::new, |source| source.path.display().to_string());
+            let elsewhere = || "the environment and the command line".to_owned();
+            let name = source_file.as_ref().map_or_else(elsewhere, |source| source.path.display().to_string());
             let text = source_file.as_ref().map_or("".into(), |source| String::from_utf8_lossy(&source.bytes));
             let source = Source::new(&name, &text);
             let rendered: Vec<String> = findings.iter().map(|finding| full(&source, finding)).collect();
