@@ -2,10 +2,8 @@
 #![expect(clippy::disallowed_methods, reason = "tests play the host: they write files and start programs")]
 
 mod architecture;
-<<<<<<< HEAD
 mod rig;
-=======
 mod project;
->>>>>>> b9afc30 (A real project, from the first phase to the last)
+mod run;
 mod validate;
 mod variants;
