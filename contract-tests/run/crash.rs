@@ -89,6 +89,18 @@ fn kill_9_at_many_moments_loses_and_repeats_nothing() {
 }
 
 #[test]
+fn a_session_that_died_between_the_checkpoint_and_the_call_is_made_up_for() {
+    let workspace = Workspace::only(&[("design", "exit 2"), ("submit", "true")]);
+    workspace.run().exits(2);
+    let record = workspace.read(".loa-run/run.yaml").replace("'escalated'", "'running'");
+    let (before, pending) = record.split_once("pending:").expect("a report waits");
+    assert!(pending.contains("design"));
+    workspace.write(".loa-run/run.yaml", before);
+    workspace.resume().exits(2).says(&["A human is needed"]);
+    assert_eq!(workspace.ran(), ["design"], "a blocked phase waits for its human");
+}
+
+#[test]
 fn retries_that_were_used_stay_used() {
     let script = "test $(grep -c design ran) -eq 2 && { echo $LOA_ATTEMPT > up; sleep 60; }; exit 1";
     let workspace = Workspace::only(&[("design", script)]);
