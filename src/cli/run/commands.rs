@@ -104,7 +104,7 @@ fn warn(path: &Path, settings: &Settings) {
     let (name, bytes) = (path.display().to_string(), files::read(path, u64::MAX).unwrap_or_default());
     let text = String::from_utf8_lossy(&bytes);
     for finding in settings.warnings() {
-        let _ = writeln!(anstream::stderr().lock(), "{}", full(&Source { name: &name, text: &text }, finding));
+        let _ = writeln!(anstream::stderr().lock(), "{}", full(&Source::new(&name, &text), finding));
     }
 }
 
