@@ -3,11 +3,8 @@
 
 mod architecture;
 mod project;
->>>>>>> b9afc30 (A real project, from the first phase to the last)
 mod refusals;
 mod rig;
-mod rig;
-mod project;
 mod run;
 mod validate;
 mod variants;

@@ -1,8 +1,8 @@
 //! Every kind of document that the programs know; each module that owns a type lists its kinds here, in one line.
 
-use crate::{config, runner};
 use crate::conform::conform_kinds;
 use crate::schema::{Kind, contract_kinds};
+use crate::{config, runner};
 
 /// Every kind of document, in the order in which `loa-validate list` shows them.
 #[must_use]

@@ -83,7 +83,7 @@ fn settings(file: Option<(&Source, Document)>, overrides: Vec<Override>) -> Resu
 
 fn read(source: &Source) -> Result<(Document, Vec<Diagnostic>), Vec<Diagnostic>> {
     let document = documents(&source.bytes, Format::Yaml, &Budget::default())
-        .pop()
+        .next()
         .expect("a YAML file is one document or one finding")
         .map_err(|finding| vec![*finding])?;
     let (errors, warnings) = by_itself(&document, &source.path);
@@ -123,7 +123,7 @@ fn put(tree: &mut Value, value: &Override) -> Option<Diagnostic> {
     let mut alone = Value::Object(Map::new());
     insert(&mut alone, &value.key, scalar.clone());
     let text = alone.to_string();
-    let document = documents(text.as_bytes(), Format::Json, &Budget::default()).pop().and_then(Result::ok);
+    let document = documents(text.as_bytes(), Format::Json, &Budget::default()).next().and_then(Result::ok);
     let wrong = document.and_then(|document| by_itself(&document, Path::new("")).0.into_iter().next());
     if let Some(finding) = wrong {
         return Some(without_place(finding, &value.origin));

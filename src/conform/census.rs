@@ -129,9 +129,9 @@ mod tests {
 
     #[test]
     fn we_and_ours_above_are_never_found() {
-        let own = Status::of(own()).expect("Linux");
+        let ours = Status::of(own()).expect("Linux");
         let spared = ancestors(&processes());
-        assert!(spared.contains(&own.parent));
+        assert!(spared.contains(&ours.parent));
         // Our own command line is no mark of a case, but it is a word that surely stands in it.
         let mark = command_line(own());
         assert!(residents(&mark).iter().all(|resident| !spared.contains(&resident.pid)));
