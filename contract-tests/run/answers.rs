@@ -102,6 +102,9 @@ fn deploy_waits_for_a_person() {
     workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
     workspace.resume().exits(0);
     assert_eq!((workspace.starts("deploy"), workspace.starts("learning")), (1, 1));
+    let workspace = Workspace::new(&[]);
+    workspace.config("runtime: { phases: { deploy: { skip: true } } }\n");
+    workspace.run().exits(0);
 }
 
 #[test]

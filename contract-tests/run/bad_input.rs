@@ -120,6 +120,19 @@ fn a_checkpoint_that_somebody_edited_is_neither_success_nor_ignored() {
 }
 
 #[test]
+fn a_checkpoint_of_another_execution_does_not_count_and_is_said() {
+    let workspace = Workspace::only(&[("discovery", "true"), ("design", "test -f fixed || exit 2")]);
+    workspace.run().exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.write("fixed", "");
+    let id = workspace.checkpoint("discovery")["execution_id"].as_str().expect("an id").to_owned();
+    let foreign = workspace.read(".loa-checkpoint/discovery.yaml").replace(&id, "exec-20200101-000000");
+    workspace.write(".loa-checkpoint/discovery.yaml", &foreign);
+    workspace.resume().exits(0).says(&["discovery belongs to another execution"]);
+    assert_eq!(workspace.ran(), ["discovery", "design", "discovery", "design"]);
+}
+
+#[test]
 fn a_record_of_a_newer_version_is_refused_and_left_alone() {
     let workspace = Workspace::only(&[("design", "exit 2")]);
     workspace.run().exits(2);

@@ -54,7 +54,7 @@ fn after_kill_9_in_a_phase_resume_runs_that_phase_again_and_no_other() {
 fn kill_9_at_many_moments_loses_and_repeats_nothing() {
     let phase = |id: &'static str| (id, "echo done > done-$LOA_PHASE");
     let phases = ["preflight", "discovery", "design", "audit", "submit", "learning"].map(phase);
-    for delay in 0..24 {
+    for delay in 0..18 {
         let workspace = Workspace::only(&phases);
         let run = workspace.start();
         // From before the first write to after the last, by the files that a run leaves.
@@ -86,6 +86,18 @@ fn kill_9_at_many_moments_loses_and_repeats_nothing() {
             left.iter().filter(|e| e.as_ref().is_ok_and(|e| e.file_name().to_string_lossy().ends_with("unfinished")));
         assert_eq!(unfinished.count(), 0, "half written files are cleared away");
     }
+}
+
+#[test]
+fn a_session_that_died_between_the_checkpoint_and_the_call_is_made_up_for() {
+    let workspace = Workspace::only(&[("design", "exit 2"), ("submit", "true")]);
+    workspace.run().exits(2);
+    let record = workspace.read(".loa-run/run.yaml").replace("'escalated'", "'running'");
+    let (before, pending) = record.split_once("pending:").expect("a report waits");
+    assert!(pending.contains("design"));
+    workspace.write(".loa-run/run.yaml", before);
+    workspace.resume().exits(2).says(&["A human is needed"]);
+    assert_eq!(workspace.ran(), ["design"], "a blocked phase waits for its human");
 }
 
 #[test]
@@ -124,6 +136,13 @@ fn a_daemon_is_ended_by_the_guard_and_without_a_guard_by_the_next_start() {
         }
         assert!(!alive(pid.trim()));
     }
+}
+
+#[test]
+fn what_a_stage_leaves_in_its_group_is_gone_before_the_next_begins() {
+    let look = "case $(ps -o stat= -p $(cat child)) in ''|Z*) exit 0;; esac; exit 2";
+    let workspace = Workspace::only(&[("design", "sleep 60 & echo $! > child; exit 0"), ("submit", look)]);
+    workspace.run().exits(0);
 }
 
 #[test]

@@ -92,13 +92,12 @@ impl ContextWatch {
         self.advance_compaction(listener).await
     }
 
-    /// The stage has ended: reads to the end and waits for a compaction that still runs.
+    /// The stage has ended: reads to the end. A compaction that still runs has lost its object and is given up.
     pub(super) async fn finish(&mut self, now: Timestamp, listener: &mut dyn Listener) -> Result<(), RunError> {
         self.look(now, listener).await?;
-        while let Some((level, job)) = self.job.take() {
-            let captured = job.await.ok();
-            self.compacted(level, captured.as_ref(), listener)?;
-            self.advance_compaction(listener).await?;
+        self.wanted.clear();
+        if let Some((_, job)) = self.job.take() {
+            job.abort();
         }
         Ok(())
     }

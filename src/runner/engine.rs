@@ -69,13 +69,15 @@ impl Engine<'_> {
     /// execution can be resumed.
     pub async fn run(mut self) -> Result<End, RunError> {
         self.charged = clock::now();
-        let end = self.walk().await;
+        let end = self.walk().await?;
         let left = sweep::end_processes_with(super::stage_files::SESSION_VARIABLE, self.session.as_str());
         if left > 0 {
             let text = format!("{left} processes that stages left behind were ended");
             self.listener.on(&Progress::Notice { text: &text });
         }
-        end
+        // On the way out by an error or a panic it is not dismissed, and ends what is left.
+        self.guard.dismiss();
+        Ok(end)
     }
 
     /// The execution.
@@ -97,11 +99,13 @@ impl Engine<'_> {
     }
 
     async fn step(&mut self, phase: Phase) -> Result<Option<End>, RunError> {
-        self.charge();
-        if let Some(end) = self.before(phase)? {
-            return Ok(Some(end));
+        if self.reason_to_stop()? == Some(Stop::Halted) {
+            return self.stopped(phase, Stop::Halted).map(Some);
         }
         let stage = self.plan.stage(phase).expect("a session begins only with a plan that has every phase").clone();
+        if let Some(end) = self.before(phase, stage.skip)? {
+            return Ok(Some(end));
+        }
         if stage.skip {
             let (id, now) = (self.execution().clone(), self.stamp());
             let checkpoint = skipped(&id, phase, "`skip: true` in the configuration", now);
@@ -116,7 +120,7 @@ impl Engine<'_> {
     }
 
     /// What calls a human before a phase even starts.
-    fn before(&mut self, phase: Phase) -> Result<Option<End>, RunError> {
+    fn before(&mut self, phase: Phase, skip: bool) -> Result<Option<End>, RunError> {
         // The session that wrote this died before it could call anybody.
         if let Some(blocked) = self.standing.checkpoint(phase).filter(|c| c.exit_code == PhaseExit::Blocked) {
             let reason = blocked.summary.clone();
@@ -127,7 +131,8 @@ impl Engine<'_> {
             let reason = format!("{phase} was not started: {trigger}");
             return self.escalate(trigger, phase, None, &reason).map(Some);
         }
-        if phase == Phase::Deploy && self.bounds.deploy_approval && self.record().deploy != ApprovalState::Given {
+        let asks = phase == Phase::Deploy && self.bounds.deploy_approval && !skip;
+        if asks && self.record().deploy != ApprovalState::Given {
             self.record().deploy = ApprovalState::Asked;
             let reason = "deploy waits for a human's approval; fix_and_resume gives it";
             return self.escalate(EscalationTrigger::Manual, phase, None, reason).map(Some);

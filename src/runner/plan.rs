@@ -15,9 +15,9 @@ use serde_json::json;
 use crate::config::{Command, Settings};
 use crate::contract::Phase;
 use crate::diag::render::{Source, full};
-use crate::diag::{Budget, Format};
+use crate::diag::{Budget, Diagnostic, Format, Value};
 use crate::policy::Backoff;
-use crate::schema::{Checker, Kind};
+use crate::schema::{Checker, Kind, Rule, Subject};
 
 /// A plan's file: the phases to run, in this order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -205,7 +205,25 @@ pub const PLAN: Kind = Kind::of::<PlanDocument>("plan", || {
     ] })]
 })
 .place("what `loa-run run --plan` is given")
-.written_in(Format::Yaml);
+.written_in(Format::Yaml)
+.rules(&[PHASE_ONCE]);
+
+/// A phase has one command.
+const PHASE_ONCE: Rule = Rule { id: "phase-once", about: "a phase stands once in a plan", check: phase_once };
+
+fn phase_once(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let Some(Value::Seq(phases)) = subject.document.root().get("phases").map(|phases| &phases.value) else {
+        return Vec::new();
+    };
+    let ids: Vec<_> = phases.iter().filter_map(|phase| phase.get("id")).collect();
+    let twice = (0..ids.len()).filter_map(|at| {
+        let first = ids[..at].iter().find(|earlier| earlier.as_str() == ids[at].as_str())?;
+        let message = format!("phase {} stands twice in the plan", ids[at].describe());
+        let finding = Diagnostic::error(PHASE_ONCE.id, message).at(ids[at].span).of(format!("/phases/{at}/id"));
+        Some(finding.related(first.span, "here it stands first").help("one command a phase: put both into one script"))
+    });
+    twice.collect()
+}
 
 /// Reads a plan's file.
 ///

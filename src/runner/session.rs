@@ -80,6 +80,10 @@ impl<'a> Engine<'a> {
         prepare(&layout, &bounds, now.wall())?;
         listener.on(&Progress::SessionStarted { execution: &record.execution_id, session: &session, resumed, swept });
         standing.record = record;
+        for phase in standing.foreign() {
+            let text = format!("the checkpoint of {phase} belongs to another execution and does not count");
+            listener.on(&Progress::Notice { text: &text });
+        }
         let mut engine = Self {
             layout,
             plan,

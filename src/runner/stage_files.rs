@@ -34,8 +34,7 @@ impl StageFiles {
     /// Makes a fresh folder for the attempt, with the two streams empty and no result in it.
     pub(super) fn prepare(layout: &Layout, stage: &Stage, attempt: u32) -> Result<Self, FileError> {
         let folder = layout.stage(stage.phase, attempt);
-        files::remove_tree(&folder)?;
-        files::ensure_folder(&folder)?;
+        files::empty_folder(&folder)?;
         let paths = Self {
             result: folder.join("result.json"),
             signals: folder.join("signals.jsonl"),

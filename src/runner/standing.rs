@@ -74,6 +74,12 @@ impl Standing {
         self.fold(&self.reopened()).last_checkpoint().cloned()
     }
 
+    /// Phases whose checkpoint belongs to another execution and does not count here.
+    pub(super) fn foreign(&self) -> Vec<Phase> {
+        let id = &self.record.execution_id;
+        self.checkpoints.iter().filter(|c| c.execution_id != *id).map(|c| c.phase).collect()
+    }
+
     /// This execution's checkpoints.
     pub(super) fn checkpoints(&self) -> impl Iterator<Item = &Checkpoint> {
         self.checkpoints.iter().filter(|checkpoint| checkpoint.execution_id == self.record.execution_id)

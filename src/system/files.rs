@@ -103,6 +103,15 @@ pub fn ensure_folder(path: &Path) -> Result<(), FileError> {
     sync_folder(folder_of(path))
 }
 
+/// Makes a folder, and those above it, that is empty afterwards. Not durable: for what one process needs while it lives.
+///
+/// # Errors
+/// [`FileError`].
+pub fn empty_folder(path: &Path) -> Result<(), FileError> {
+    remove_tree(path)?;
+    fs::create_dir_all(path).map_err(FileError::at("create the folder", path))
+}
+
 /// Moves a file or folder within one file system, durably.
 ///
 /// # Errors

@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_millis(300);
 const LOOK: Duration = Duration::from_millis(5);
 const DONE: &str = "done";
 
-/// The guard, seen from the process that it guards. Dropped, it is told that everything ended well.
+/// The guard, seen from the process that it guards. Dropped, it ends what it still watches, as after our death.
 #[derive(Debug)]
 pub struct Guard {
     child: Child,
@@ -52,6 +52,11 @@ impl Guard {
         self.say(&format!("-{group}"));
     }
 
+    /// Everything ended well: nothing is to be done any more.
+    pub fn dismiss(mut self) {
+        self.say(DONE);
+    }
+
     fn say(&mut self, line: &str) {
         // A guard that somebody killed cannot be told anything; the sweep at the next start is left.
         let _ = self.pipe.as_mut().map(|pipe| pipe.write_all(format!("{line}\n").as_bytes()));
@@ -60,7 +65,6 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.say(DONE);
         self.pipe = None;
         let _ = self.child.wait();
     }

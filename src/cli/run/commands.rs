@@ -1,5 +1,6 @@
 //! Does what the command line says.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -11,6 +12,7 @@ use super::terminal::{Terminal, surface};
 use crate::cli::{ExitStatus, Failure, finish, parse};
 use crate::config::{FILE_NAME, Settings, TEMPLATE, from_environment, load};
 use crate::contract::Resolution;
+use crate::diag::render::{Source, full};
 use crate::runner::{
     Bounds, Call, End, Engine, Halted, Mode, Plan, Request, RunError, Selection, halt, read_plan, resolve, state,
     status,
@@ -88,7 +90,22 @@ fn workspace(asked: Option<&Path>) -> Result<PathBuf, Failure> {
 fn settings(layout: &Layout, args: &LoaRun) -> Result<Settings, Failure> {
     let mut overrides = from_environment(&env::vars());
     overrides.extend(args.overrides.iter().cloned());
-    load(&layout.workspace().join(FILE_NAME), overrides).map_err(of_config)
+    let path = layout.workspace().join(FILE_NAME);
+    let settings = load(&path, overrides).map_err(of_config)?;
+    warn(&path, &settings);
+    Ok(settings)
+}
+
+/// Shows what in the configuration is allowed and still worth a look.
+fn warn(path: &Path, settings: &Settings) {
+    if settings.warnings().is_empty() {
+        return;
+    }
+    let (name, bytes) = (path.display().to_string(), files::read(path, u64::MAX).unwrap_or_default());
+    let text = String::from_utf8_lossy(&bytes);
+    for finding in settings.warnings() {
+        let _ = writeln!(anstream::stderr().lock(), "{}", full(&Source::new(&name, &text), finding));
+    }
 }
 
 fn origin(plan: Option<&Path>) -> Result<RunOrigin, Failure> {
