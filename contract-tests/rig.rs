@@ -209,6 +209,17 @@ fn a_runtimes_own_daemon_is_found_and_ended() {
 }
 
 #[test]
+fn a_process_without_an_environment_is_found_by_its_arguments_or_its_parent() {
+    let script = "set -- $(plan \"$1\" | head -n 1); env -i \"$2\" & sleep 0.1";
+    let seen = Rig::new(script).see(&json!({ "preflight": [["hang"]] }), &run());
+    assert_eq!(seen.orphans.len(), 1, "{:?}", seen.orphans);
+    assert!(seen.orphans[0].command.contains("probe") && seen.attempts[0].ended.is_some());
+    let seen = Rig::new("sh -c 'env -i sleep 50; true' & sleep 0.05").see(&json!({}), &run());
+    let commands: Vec<_> = seen.orphans.iter().map(|orphan| orphan.command.as_str()).collect();
+    assert_eq!(commands, ["sh -c env -i sleep 50; true", "sleep 50"]);
+}
+
+#[test]
 fn phases_work_without_an_environment_and_in_any_folder() {
     let script = PLAIN.replace("\"$command\"", "(cd / && env -i \"$command\")");
     let acts = json!({ "design": [[{ "result": { "summary": "s" } }]] });

@@ -163,3 +163,30 @@ impl Record {
         self.problem.get_or_insert(problem.into());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    fn hello(phase: &str) -> Hello {
+        Hello { phase: phase.to_owned(), cwd: "/".to_owned(), env: BTreeMap::new() }
+    }
+
+    #[test]
+    fn a_start_sees_every_end_before_it_though_nobody_told() {
+        let mut record = Record::new(Transcript::new("tag".to_owned(), Vec::new()));
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        let (stays, _peer) = UnixStream::pair().expect("a pair");
+        let first = record.begin(hello("design"), ours.into());
+        let second = record.begin(hello("audit"), stays.into());
+        assert_eq!(record.attempts[first].ended, None);
+        drop(theirs);
+        record.begin(hello("design"), UnixStream::pair().expect("a pair").0.into());
+        let ended = record.attempts[first].ended.expect("its socket is closed");
+        assert!(ended <= record.attempts[2].started);
+        assert_eq!((record.attempts[second].ended, record.attempts[2].attempt), (None, 2));
+        assert!(!record.is_quiet());
+    }
+}
