@@ -1,10 +1,12 @@
 //! The judge on trial: every faulty variant dies of its named case for its named reason, every lawful one lives, and
 //! runtimes that do nothing pass nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use loa::conform::{Manifest, Variant};
+use loa::conform::{
+    Candidate, Files, Manifest, RigOptions, Row, Suite, SurveyOptions, Variant, differences, survey, table,
+};
 
 fn fixtures(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
@@ -38,4 +40,55 @@ fn there_are_enough_of_them_and_no_two_die_of_the_same() {
     assert!(variants("lawful").len() >= 4);
     let deaths: BTreeSet<_> = faulty.iter().filter_map(|variant| Some(&variant.kills.as_ref()?.case)).collect();
     assert_eq!(deaths.len(), faulty.len(), "two variants name the same case");
+}
+
+/// Everything that the suite says about these runtimes, under one seed.
+fn rows(candidates: &[Candidate]) -> BTreeMap<String, Row> {
+    let suite = Suite::load(Files::bundled()).unwrap_or_else(|findings| panic!("{} findings", findings.len()));
+    let rig = RigOptions::new(7, PathBuf::from(env!("CARGO_BIN_EXE_loa-conform")));
+    let options = SurveyOptions { only: None, jobs: 6, timing_jobs: 2 };
+    let reports = survey(&suite, candidates, &rig, &options, &|_| {});
+    let problems: Vec<_> = reports.iter().filter_map(|report| report.problem.as_ref()).collect();
+    assert!(problems.is_empty(), "{problems:?}");
+    reports.iter().map(|report| (report.runtime.clone(), Row::of(report))).collect()
+}
+
+fn open(folder: &Path) -> Candidate {
+    let path = folder.join("manifest.yaml");
+    Candidate::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The most important test of the judge: with one thing broken, the case that is about this thing notices, for the right
+/// reason, and nothing else changes but what is declared.
+#[test]
+fn each_faulty_variant_dies_as_declared_and_each_lawful_one_lives() {
+    let place = tempfile::tempdir().expect("a folder");
+    let variants: Vec<Variant> = ["faulty", "lawful"].into_iter().flat_map(variants).collect();
+    let mut candidates: Vec<_> = ["sh", "loa-run"].iter().map(|name| open(&fixtures("runtimes").join(name))).collect();
+    for variant in &variants {
+        let into = place.path().join(&variant.variant);
+        std::fs::create_dir(&into).expect("made");
+        lay_out(variant, &into);
+        candidates.push(open(&into));
+    }
+    let rows = rows(&candidates);
+    let found = variants.iter().flat_map(|variant| {
+        let row = &rows[&format!("{}+{}", variant.base, variant.variant)];
+        differences(variant, &rows[&variant.base], row).into_iter().map(|what| format!("{}: {what}", variant.variant))
+    });
+    let found: Vec<String> = found.collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    let order = candidates.iter().map(|candidate| candidate.manifest.runtime.clone());
+    insta::assert_snapshot!("table", table(&order.map(|name| (name.clone(), rows[&name].clone())).collect::<Vec<_>>()));
+}
+
+#[test]
+fn runtimes_that_do_nothing_pass_nothing() {
+    let names = ["null-true", "null-false", "null-cat", "null-sleep", "null-replay"];
+    let candidates: Vec<_> = names.iter().map(|name| open(&fixtures("runtimes").join(name))).collect();
+    for (name, row) in rows(&candidates) {
+        let green: Vec<_> = row.clauses.iter().filter(|(_, outcome)| outcome.is_green()).collect();
+        assert!(green.is_empty(), "{name}: {green:?}");
+        assert!(!row.red.is_empty(), "{name}: nothing was judged at all");
+    }
 }

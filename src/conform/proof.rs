@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, Reason, Variant};
+use super::{Outcome, Reason, RuntimeReport, Variant};
 
 /// What the whole suite said about one runtime.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,18 @@ pub struct RedCase {
 }
 
 impl Row {
+    /// The row of a report.
+    #[must_use]
+    pub fn of(report: &RuntimeReport) -> Self {
+        let clauses = report.clauses.iter().map(|clause| (clause.id.clone(), clause.outcome)).collect();
+        let cases = report.clauses.iter().flat_map(|clause| clause.cases.iter().map(move |case| (clause, case)));
+        let red = cases.filter(|(_, case)| case.outcome.is_red()).map(|(clause, case)| {
+            let failed = case.checks.iter().filter(|check| check.outcome.is_red()).map(|check| check.reason);
+            (case.id.clone(), RedCase { clause: clause.id.clone(), reasons: failed.collect() })
+        });
+        Self { clauses, red: red.collect() }
+    }
+
     fn reds(&self) -> BTreeSet<&str> {
         self.clauses.iter().filter(|(_, outcome)| outcome.is_red()).map(|(clause, _)| clause.as_str()).collect()
     }
