@@ -2,5 +2,6 @@
 #![expect(clippy::disallowed_methods, reason = "tests play the host: they write files and start programs")]
 
 mod architecture;
+mod conform;
 mod validate;
 mod variants;
