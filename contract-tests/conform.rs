@@ -128,6 +128,15 @@ fn wrong_usage_missing_input_wrong_data_and_a_full_place_have_codes_of_their_own
 }
 
 #[test]
+fn a_judge_that_cannot_work_says_that_it_is_the_judge() {
+    let suite = suite(&[GOOD]);
+    let programs = suite.path().join("bin");
+    fs::create_dir(&programs).expect("a folder");
+    std::os::unix::fs::symlink("/bin/sh", programs.join("sh")).expect("a link");
+    score(&suite, &["loop"]).env("PATH", &programs).assert().code(4).stdout(contains("git"));
+}
+
+#[test]
 fn the_ledger_knows_which_sentences_changed() {
     let suite = suite(&[GOOD]);
     let text = suite.path().join("contract.md");

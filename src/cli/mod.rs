@@ -9,7 +9,7 @@ mod failure;
 mod kinds;
 mod validate;
 
-pub use conform::conform;
+pub use conform::judge;
 pub use exit::ExitStatus;
 pub use kinds::kinds;
 pub use validate::validate;
