@@ -6,5 +6,6 @@ mod project;
 mod refusals;
 mod rig;
 mod run;
+mod conform;
 mod validate;
 mod variants;

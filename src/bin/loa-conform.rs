@@ -1,5 +1,5 @@
 //! `loa-conform`: see `loa::cli`.
 
 fn main() -> std::process::ExitCode {
-    loa::cli::conform()
+    loa::cli::judge()
 }

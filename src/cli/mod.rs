@@ -10,7 +10,7 @@ mod kinds;
 mod run;
 mod validate;
 
-pub use conform::conform;
+pub use conform::judge;
 pub use exit::ExitStatus;
 pub use kinds::kinds;
 pub use run::run;

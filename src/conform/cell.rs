@@ -149,7 +149,7 @@ mod tests {
             evidence: "looked".to_owned(),
         };
         let musts = [("A", NotObserved), ("B", Pass)];
-        assert_eq!(Cell::of(&musts, &[attest.clone()], Date::constant(2026, 6, 30)).word, CellWord::Manual);
+        assert_eq!(Cell::of(&musts, std::slice::from_ref(&attest), Date::constant(2026, 6, 30)).word, CellWord::Manual);
         assert_eq!(Cell::of(&musts, &[attest], Date::constant(2026, 7, 1)).word, CellWord::Partial);
     }
 }

@@ -84,7 +84,7 @@ pub struct RuntimeReport {
     pub claims: BTreeMap<Column, CellWord>,
     /// One entry a clause of the ledger.
     pub clauses: Vec<ClauseReport>,
-    /// How long its cases took together, in milliseconds.
+    /// How long its scenarios took, one after the other, in milliseconds.
     pub elapsed_ms: u64,
 }
 
@@ -117,7 +117,7 @@ pub struct CaseReport {
     pub outcome: Outcome,
     /// How time passed.
     pub time: TimeMethod,
-    /// How long it took, in milliseconds.
+    /// How long its scenario took, in milliseconds; cases that do the same share one.
     pub elapsed_ms: u64,
     /// Its checks.
     pub checks: Vec<Check>,

@@ -21,11 +21,11 @@ pub(super) struct Task {
 }
 
 /// Performs every task, so many at once. What is finished stays finished, whatever happens to the others.
-pub(super) fn run<'t>(
-    tasks: &'t [Task],
+pub(super) fn run(
+    tasks: &[Task],
     jobs: usize,
     perform: impl Fn(&Task) -> Vec<(usize, CaseReport)> + Sync,
-) -> Vec<(&'t Task, Vec<(usize, CaseReport)>)> {
+) -> Vec<(&Task, Vec<(usize, CaseReport)>)> {
     let waiting: Mutex<VecDeque<&Task>> = Mutex::new(tasks.iter().collect());
     let done = Mutex::new(Vec::new());
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();

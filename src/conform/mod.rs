@@ -52,7 +52,7 @@ pub use reason::Reason;
 pub use rig::{RigOptions, identify, observe};
 pub use suite::{
     CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Candidate, CandidateError, Files, Finding,
-    RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds,
+    RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,
 };
 pub use survey::{Listener, Progress, Rig, SurveyOptions, survey};
 pub use variant::{Change, Kill, Variant, VariantError};

@@ -15,6 +15,9 @@ use super::{
 use super::{Case, CellWord, Clause, Evidence, judge};
 use crate::system::clock;
 
+#[cfg(test)]
+mod tests;
+
 /// What a survey needs of the outside: programs that can be looked up and cases that can be done to them.
 pub trait Rig: Sync {
     /// Finds, and if need be makes, the program of a runtime.
@@ -83,7 +86,9 @@ pub fn survey(
     listener(Progress::Planned(trials.iter().map(|trial| trial.open.len()).sum()));
     loop {
         let stopped = rig.stopped();
-        trials.iter_mut().for_each(|trial| trial.settle(stopped, listener));
+        for trial in &mut trials {
+            trial.settle(stopped, listener);
+        }
         let ready: Vec<Task> = trials.iter().enumerate().flat_map(|(index, trial)| trial.ready(index)).collect();
         let (timing, quick): (Vec<Task>, Vec<Task>) = ready.into_iter().partition(|task| task.timing);
         let (tasks, jobs) = if quick.is_empty() { (timing, options.timing_jobs) } else { (quick, options.jobs) };
@@ -106,6 +111,8 @@ struct Trial<'a> {
     /// Cases not judged yet.
     open: BTreeSet<usize>,
     judged: BTreeMap<usize, CaseReport>,
+    /// How long its scenarios took together.
+    elapsed_ms: u64,
 }
 
 impl<'a> Trial<'a> {
@@ -121,7 +128,7 @@ impl<'a> Trial<'a> {
         let identity = rig.identify(candidate);
         listener(Progress::Identified(name, &identity));
         let open = if identity.problem.is_some() { BTreeSet::new() } else { selected.clone() };
-        Self { suite, candidate, identity, open, judged: BTreeMap::new() }
+        Self { suite, candidate, identity, open, judged: BTreeMap::new(), elapsed_ms: 0 }
     }
 
     /// Judges whatever needs no run: clauses that do not bind, presuppositions that do not hold, and all when stopped.
@@ -138,7 +145,9 @@ impl<'a> Trial<'a> {
             if settled.is_empty() {
                 return;
             }
-            settled.iter().for_each(|(_, case)| listener(Progress::Judged(&self.candidate.manifest.runtime, case)));
+            for (_, case) in &settled {
+                listener(Progress::Judged(&self.candidate.manifest.runtime, case));
+            }
             self.record(settled);
         }
     }
@@ -234,7 +243,9 @@ impl<'a> Trial<'a> {
             .into_iter()
             .map(|(index, checks)| (index, report(&self.suite.cases[index], checks, elapsed, first.kept.clone())));
         let reports: Vec<_> = reports.collect();
-        reports.iter().for_each(|(_, case)| listener(Progress::Judged(name, case)));
+        for (_, case) in &reports {
+            listener(Progress::Judged(name, case));
+        }
         reports
     }
 
@@ -244,6 +255,8 @@ impl<'a> Trial<'a> {
     }
 
     fn record(&mut self, reports: Vec<(usize, CaseReport)>) {
+        // All reports of one scenario carry the scenario's time.
+        self.elapsed_ms += reports.first().map_or(0, |(_, report)| report.elapsed_ms);
         for (index, report) in reports {
             self.open.remove(&index);
             self.judged.insert(index, report);
@@ -251,7 +264,6 @@ impl<'a> Trial<'a> {
     }
 
     fn into_report(mut self) -> RuntimeReport {
-        let elapsed_ms = self.judged.values().map(|case| case.elapsed_ms).sum();
         let cells = if self.identity.problem.is_some() { BTreeMap::new() } else { self.cells() };
         let outcomes: Vec<Outcome> = self.suite.clauses.iter().map(|clause| self.outcome(&clause.id)).collect();
         let mut clauses = Vec::new();
@@ -272,7 +284,7 @@ impl<'a> Trial<'a> {
             expect: manifest.expect.clone(),
             claims: manifest.claims.clone(),
             clauses,
-            elapsed_ms,
+            elapsed_ms: self.elapsed_ms,
         }
     }
 

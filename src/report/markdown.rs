@@ -1,6 +1,6 @@
 //! The report in Markdown, and the tables of it that stand in the README between markers.
 
-use super::table;
+use super::table::{self, put};
 use crate::conform::{ConformanceReport, RuntimeReport};
 
 /// The names of the tables that a README may hold, between `<!-- loa:NAME -->` and `<!-- /loa:NAME -->`.
@@ -11,13 +11,16 @@ pub const README_BLOCKS: [&str; 2] = ["claims", "matrix"];
 pub fn markdown(report: &ConformanceReport) -> String {
     let mut text = format!("# Conformance report\n\n{}\n", provenance(report));
     if let Some(only) = &report.only {
-        text.push_str(&format!("\nOnly cases that match `{only}`, and what they presuppose: **this is no rating.**\n"));
+        put(
+            &mut text,
+            format_args!("\nOnly cases that match `{only}`, and what they presuppose: **this is no rating.**\n"),
+        );
     }
     if !report.complete {
         text.push_str("\n**Interrupted: this report is incomplete.**\n");
     }
-    text.push_str(&format!("\n## Claimed and measured\n\n{}", rows(&table::claims(report))));
-    text.push_str(&format!("\n## Matrix\n\n{}", rows(&table::matrix(report))));
+    put(&mut text, format_args!("\n## Claimed and measured\n\n{}", rows(&table::claims(report))));
+    put(&mut text, format_args!("\n## Matrix\n\n{}", rows(&table::matrix(report))));
     text.push_str(&definitions());
     for runtime in &report.runtimes {
         text.push_str(&one(report, runtime));
@@ -40,6 +43,9 @@ pub fn readme_block(report: &ConformanceReport, name: &str) -> Option<String> {
 ///
 /// # Errors
 /// The name of a block whose markers are missing or turned round.
+///
+/// # Panics
+/// Never: every name of the list has a table.
 pub fn readme(text: &str, report: &ConformanceReport) -> Result<String, &'static str> {
     let mut text = text.to_owned();
     for name in README_BLOCKS {
@@ -75,19 +81,18 @@ fn definitions() -> String {
 fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
     let mut text = format!("\n## {}\n\n", runtime.runtime);
     if let Some(problem) = &runtime.problem {
-        text.push_str(&format!("Could not run: {}\n", escaped(problem)));
+        put(&mut text, format_args!("Could not run: {}\n", escaped(problem)));
         return text;
     }
     let program = runtime.program.as_deref().unwrap_or("unknown");
-    text.push_str(&format!(
-        "{}; program `{program:.12}`, manifest `{:.12}`.\n",
-        table::version(runtime),
-        runtime.manifest
-    ));
-    text.push_str(&format!("Cases: {}.\n\n", table::tally(runtime)));
+    put(
+        &mut text,
+        format_args!("{}; program `{program:.12}`, manifest `{:.12}`.\n", table::version(runtime), runtime.manifest),
+    );
+    put(&mut text, format_args!("Cases: {}.\n\n", table::tally(runtime)));
     for item in &report.checklist {
         let tick = if runtime.ticks(item) { 'x' } else { ' ' };
-        text.push_str(&format!("- [{tick}] {}: {}\n", table::title(item.section), item.item));
+        put(&mut text, format_args!("- [{tick}] {}: {}\n", table::title(item.section), item.item));
     }
     let mut clauses = vec![["Clause", "Level", "Outcome", "Case", "Expected", "Observed"].map(str::to_owned).to_vec()];
     for clause in &runtime.clauses {
@@ -103,7 +108,7 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
             check.map(|check| check.observed.clone()).unwrap_or_default(),
         ]);
     }
-    text.push_str(&format!("\n{}", rows(&clauses)));
+    put(&mut text, format_args!("\n{}", rows(&clauses)));
     text
 }
 

@@ -1,6 +1,13 @@
 //! Rows of the tables that every format shows.
 
+use std::fmt::{self, Write};
+
 use crate::conform::{Claim, Column, ConformanceReport, Outcome, RuntimeReport};
+
+/// Adds to a text.
+pub(super) fn put(text: &mut String, arguments: fmt::Arguments<'_>) {
+    text.write_fmt(arguments).expect("writing to a string does not fail");
+}
 
 /// The columns of the contract's matrix.
 pub(super) fn columns() -> impl Iterator<Item = Column> {

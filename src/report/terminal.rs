@@ -1,10 +1,8 @@
 //! The report for a terminal: claims beside measurement, the matrix, the checklist, and a block for every red.
 
-use std::fmt::Write;
-
 use anstyle::{AnsiColor, Style};
 
-use super::table;
+use super::table::{self, put};
 use crate::conform::{CaseReport, Check, Clause, ConformanceReport, Outcome, RuntimeReport, TimeMethod};
 
 const BOLD: Style = Style::new().bold();
@@ -29,7 +27,14 @@ pub fn terminal(report: &ConformanceReport, reds: bool) -> String {
     section(&mut text, "Claimed by the contract, and measured", &grid(&table::claims(report)));
     section(&mut text, "Measured", &grid(&table::matrix(report)));
     for runtime in &report.runtimes {
-        writeln!(text, "{}", line(runtime)).expect("writing to a string does not fail");
+        put(
+            &mut text,
+            format_args!(
+                "{}
+",
+                line(runtime)
+            ),
+        );
     }
     if let [runtime] = report.runtimes.as_slice() {
         section(&mut text, "\nImplementation Checklist", &checklist(report, runtime));
@@ -43,7 +48,14 @@ fn is_red(case: &CaseReport) -> bool {
 }
 
 fn section(text: &mut String, title: &str, body: &str) {
-    writeln!(text, "{BOLD}{title}{BOLD:#}\n{body}").expect("writing to a string does not fail");
+    put(
+        text,
+        format_args!(
+            "{BOLD}{title}{BOLD:#}
+{body}
+"
+        ),
+    );
 }
 
 /// What one runtime is, in one line.
@@ -75,8 +87,7 @@ fn footer(report: &ConformanceReport) -> String {
         report.date,
     );
     if let Some(only) = &report.only {
-        let note = format!("Only cases that match {only}, and what they presuppose: this is no rating.\n");
-        text.push_str(&note);
+        put(&mut text, format_args!("Only cases that match {only}, and what they presuppose: this is no rating.\n"));
     }
     if !report.complete {
         text.push_str("Interrupted: this report is incomplete.\n");
@@ -89,11 +100,11 @@ fn footer(report: &ConformanceReport) -> String {
 pub fn red(runtime: &RuntimeReport, clause: &Clause, case: &CaseReport, seed: u64) -> String {
     let name = &runtime.runtime;
     let mut text = format!("{RED}{}{RED:#} {} {name}: {}\n", case.outcome, case.id, case.title);
-    text.push_str(&format!("  {} {} ({})\n", clause.level, clause.id, clause.sections.join(", ")));
-    text.push_str(&format!("  {}\n", clause.text));
+    put(&mut text, format_args!("  {} {} ({})\n", clause.level, clause.id, clause.sections.join(", ")));
+    put(&mut text, format_args!("  {}\n", clause.text));
     for reading in &clause.readings {
         let ours = if reading.ours { ", ours" } else { "" };
-        text.push_str(&format!("  reading {}{ours}: {}\n", reading.id, reading.text));
+        put(&mut text, format_args!("  reading {}{ours}: {}\n", reading.id, reading.text));
     }
     for check in case.checks.iter().filter(|check| !check.outcome.is_green()) {
         text.push_str(&contradiction(check));
@@ -101,7 +112,7 @@ pub fn red(runtime: &RuntimeReport, clause: &Clause, case: &CaseReport, seed: u6
     if case.time == TimeMethod::Scaled {
         text.push_str("    time was scaled by the manifest's knobs\n");
     }
-    text.push_str(&format!("  next: loa-conform score {name} --only {} --seed {seed} --keep\n", case.id));
+    put(&mut text, format_args!("  next: loa-conform score {name} --only {} --seed {seed} --keep\n", case.id));
     text
 }
 
@@ -109,7 +120,7 @@ fn contradiction(check: &Check) -> String {
     let mut text = format!("    expected: {}\n    observed: {}\n", check.expected, check.observed);
     let place = check.place.to_string();
     if !place.is_empty() {
-        text.push_str(&format!("    where:    {place}\n"));
+        put(&mut text, format_args!("    where:    {place}\n"));
     }
     let why = match check.outcome {
         Outcome::Fail => "no legal reading allows what was observed",
@@ -117,7 +128,7 @@ fn contradiction(check: &Check) -> String {
         Outcome::HarnessError => "this is a fault of the judge",
         _ => "nothing was seen that would show it",
     };
-    text.push_str(&format!("    why:      {} ({why})\n", check.reason));
+    put(&mut text, format_args!("    why:      {} ({why})\n", check.reason));
     text
 }
 
@@ -129,7 +140,7 @@ fn grid(rows: &[Vec<String>]) -> String {
     let mut text = String::new();
     for row in rows {
         let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        text.push_str(&format!("  {}\n", cells.join("  ").trim_end()));
+        put(&mut text, format_args!("  {}\n", cells.join("  ").trim_end()));
     }
     text
 }

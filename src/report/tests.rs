@@ -1,1 +1,96 @@
-//! Snapshots of every format.
+//! Snapshots of every format, of one small report with something of everything.
+
+use serde_json::json;
+
+use super::*;
+use crate::conform::ConformanceReport;
+
+fn report() -> ConformanceReport {
+    let check = json!({"outcome": "fail", "reason": "started-too-rarely", "expected": "design to start 4 times or 3 (C-01b)",
+        "observed": "it started once | and no more", "place": {"step": 0, "at": 412}});
+    let red = json!({"id": "exit-003-retried", "title": "A phase that ends with 1 is started again", "outcome": "fail",
+        "time": "scaled", "elapsed_ms": 640, "checks": [
+            {"outcome": "pass", "reason": "as-expected", "expected": "e", "observed": "o"}, check]});
+    let green = json!({"id": "exit-001-order", "title": "In order", "outcome": "pass", "time": "real", "elapsed_ms": 60,
+        "checks": [{"outcome": "pass", "reason": "as-expected", "expected": "e", "observed": "o"}]});
+    let cell = |word: &str, green: u32, failed: u32, untested: u32| {
+        json!({"word": word, "musts": green + failed + untested, "green": green, "failed": failed, "flaky": 0,
+            "not_observed": 0, "could_not_run": 0, "harness_error": 0, "untested": untested})
+    };
+    let cells = json!({"exit-codes": cell("Partial", 1, 1, 0), "checkpoints": cell("None", 0, 0, 2),
+        "context-signals": cell("Full", 3, 0, 0), "escalation": cell("None", 0, 1, 0)});
+    let clause = |id: &str, text: &str| {
+        json!({"id": id, "column": "exit-codes", "level": "MUST", "source": ["table"],
+            "sections": ["Standard Exit Codes"], "text": text,
+            "readings": [{"id": "C-01b", "text": "Three attempts in all.", "warns": true}]})
+    };
+    let clauses = json!([
+        {"id": "EXIT-001", "column": "exit-codes", "level": "MUST", "outcome": "pass", "cases": [green]},
+        {"id": "EXIT-003", "column": "exit-codes", "level": "MUST", "outcome": "fail", "cases": [red]},
+    ]);
+    let report = json!({
+        "version": 1, "edition": "a contract", "judge": "0.1.0", "suite": "c0ffeec0ffeec0ffee", "seed": 7,
+        "host": {"os": "linux", "arch": "x86_64", "cores": 2}, "date": "2026-11-20T09:30:00Z", "complete": true,
+        "ledger": [clause("EXIT-001", "Phases run in order."), clause("EXIT-003", "A phase that ends with 1 is started again.")],
+        "claims": [
+            {"runtime": "Mine", "measured": "mine", "cells": {"exit-codes": "Full", "escalation": "Manual"}},
+            {"runtime": "Theirs", "cells": {"exit-codes": "Full"}},
+        ],
+        "checklist": [
+            {"section": "exit-codes", "item": "in order", "clauses": ["EXIT-001"]},
+            {"section": "exit-codes", "item": "retried", "clauses": ["EXIT-001", "EXIT-003"]},
+        ],
+        "runtimes": [
+            {"runtime": "mine", "version": "mine 1.0", "program": "0123456789abcdef", "manifest": "fedcba9876543210",
+             "elapsed_ms": 700, "cells": cells, "clauses": clauses},
+        ],
+    });
+    serde_json::from_value(report).expect("a report")
+}
+
+fn with_a_missing_program() -> ConformanceReport {
+    let mut report = report();
+    let mut missing = report.runtimes[0].clone();
+    "gone".clone_into(&mut missing.runtime);
+    missing.problem = Some("there is no program <gone>".to_owned());
+    missing.cells.clear();
+    missing.clauses.clear();
+    report.runtimes.push(missing);
+    report
+}
+
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+#[test]
+fn the_terminal_shows_claims_first_and_every_red_as_a_block() {
+    insta::assert_snapshot!(plain(&terminal(&report(), true)));
+}
+
+#[test]
+fn a_survey_on_the_terminal() {
+    let report = ConformanceReport { only: Some("EXIT-*".to_owned()), complete: false, ..with_a_missing_program() };
+    insta::assert_snapshot!(plain(&terminal(&report, false)));
+}
+
+#[test]
+fn markdown_for_people() {
+    insta::assert_snapshot!(markdown(&with_a_missing_program()));
+}
+
+#[test]
+fn the_blocks_of_a_readme() {
+    let text = "# T\n<!-- loa:claims -->old<!-- /loa:claims -->\nmine\n<!-- loa:matrix --><!-- /loa:matrix -->\n";
+    let written = readme(text, &report()).expect("both blocks are there");
+    insta::assert_snapshot!(written);
+    assert_eq!(readme(&written, &report()).as_deref(), Ok(written.as_str()), "writing twice changes nothing");
+    assert_eq!(readme("<!-- loa:claims --><!-- /loa:claims -->", &report()), Err("matrix"));
+    assert_eq!(readme("<!-- /loa:claims --><!-- loa:claims -->", &report()), Err("claims"));
+}
+
+#[test]
+fn json_reads_back() {
+    let text = json(&report());
+    assert_eq!(serde_json::from_str::<ConformanceReport>(&text).expect("a report"), report());
+}

@@ -111,8 +111,8 @@ pub(super) struct Readme {
     #[arg(long)]
     pub(super) check: bool,
     /// The README
-    #[arg(long, value_name = "FILE", default_value = "README.md")]
-    pub(super) readme: PathBuf,
+    #[arg(long = "readme", value_name = "FILE", default_value = "README.md")]
+    pub(super) file: PathBuf,
     /// The report that its tables are written from
     #[arg(long, value_name = "FILE", default_value = "reports/measured.json")]
     pub(super) report: PathBuf,

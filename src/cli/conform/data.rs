@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use sha2::{Digest, Sha256};
-
 use super::args::{Explain, InSuite, Ledger};
 use super::suite;
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{Clause, Suite};
+use crate::conform::{Clause, Suite, line_hash};
 use crate::diag::closest;
 use crate::system::files;
 
@@ -31,7 +29,7 @@ pub(super) fn ledger(wish: &Ledger) -> Result<ExitStatus, Failure> {
         return Ok(ExitStatus::Success);
     };
     let bytes = files::read(path, LONGEST).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
-    let lines: BTreeSet<String> = String::from_utf8_lossy(&bytes).lines().map(hash).collect();
+    let lines: BTreeSet<String> = String::from_utf8_lossy(&bytes).lines().map(line_hash).collect();
     let resting: Vec<&Clause> = suite.clauses.iter().filter(|clause| !clause.lines.is_empty()).collect();
     let changed: Vec<&&Clause> =
         resting.iter().filter(|clause| clause.lines.iter().any(|line| !lines.contains(line))).collect();
@@ -44,12 +42,6 @@ pub(super) fn ledger(wish: &Ledger) -> Result<ExitStatus, Failure> {
         (false, true) => Ok(ExitStatus::Success),
         (false, false) => Ok(ExitStatus::NotConforming),
     }
-}
-
-/// SHA-256 in hex of a line with its white space folded.
-fn hash(line: &str) -> String {
-    let folded = line.split_whitespace().collect::<Vec<_>>().join(" ");
-    Sha256::digest(folded.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(super) fn explain(wish: &Explain) -> Result<ExitStatus, Failure> {

@@ -99,3 +99,6 @@ fn claims_hold(report: &ConformanceReport) -> bool {
 fn same(said: ClaimWord, measured: CellWord) -> bool {
     said == ClaimWord::Implement || said.as_str() == measured.as_str()
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use crate::conform::probe;
 ///
 /// The phases that it has a runtime start are itself, so `probe` is answered before anything else is looked at.
 #[must_use]
-pub fn conform() -> ExitCode {
+pub fn judge() -> ExitCode {
     let arguments: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     if let [_, word, rest @ ..] = arguments.as_slice()
         && word == "probe"

@@ -9,4 +9,4 @@ mod readme;
 mod score;
 mod suite;
 
-pub use main::conform;
+pub use main::judge;

@@ -16,21 +16,21 @@ const LONGEST: u64 = 64 << 20;
 pub(super) fn readme(wish: &Readme) -> Result<ExitStatus, Failure> {
     let missing = |error| Failure::new(ExitStatus::NoInput, error);
     let report = read(&files::read(&wish.report, LONGEST).map_err(missing)?, &wish.report.to_string_lossy())?;
-    let bytes = files::read(&wish.readme, LONGEST).map_err(missing)?;
+    let bytes = files::read(&wish.file, LONGEST).map_err(missing)?;
     let text = String::from_utf8(bytes).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
     let written = report::readme(&text, &report).map_err(|block| {
-        let failure = Failure::new(ExitStatus::Config, format!("{} lacks a block", wish.readme.display()));
+        let failure = Failure::new(ExitStatus::Config, format!("{} lacks a block", wish.file.display()));
         failure.hint(format!("put <!-- loa:{block} --> and <!-- /loa:{block} --> where the table belongs"))
     })?;
     match (written == text, wish.check) {
         (true, _) => Ok(ExitStatus::Success),
         (false, true) => {
-            let message = format!("{} differs from {}", wish.readme.display(), wish.report.display());
+            let message = format!("{} differs from {}", wish.file.display(), wish.report.display());
             Err(Failure::new(ExitStatus::NotConforming, message).hint("run `loa-conform readme`"))
         }
         (false, false) => {
             let failed = |error| Failure::new(ExitStatus::WriteFailed, error);
-            files::write_durably(&wish.readme, written.as_bytes(), Privacy::Shared).map_err(failed)?;
+            files::write_durably(&wish.file, written.as_bytes(), Privacy::Shared).map_err(failed)?;
             Ok(ExitStatus::Success)
         }
     }

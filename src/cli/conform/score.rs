@@ -59,7 +59,7 @@ fn candidates(suite: &Suite, names: &[String], laid: &Path) -> Result<Vec<Candid
 }
 
 fn named(suite: &Suite, name: &str, laid: &Path) -> Result<Candidate, Failure> {
-    let is_path = name.contains('/') || name.ends_with(".yaml") || name.ends_with(".yml");
+    let is_path = name.contains('/') || Path::new(name).extension().is_some();
     if !is_path {
         let bundled: Vec<&str> = suite.runtimes().collect();
         return suite.candidate(name, laid).ok_or_else(|| {
@@ -78,7 +78,7 @@ fn survey_options(wish: &Score) -> SurveyOptions {
     SurveyOptions {
         only: wish.only.clone(),
         jobs: wish.jobs.map_or(cores * 2, std::num::NonZero::get),
-        timing_jobs: wish.jobs.map_or(cores, std::num::NonZero::get).min(cores),
+        timing_jobs: (cores / 2).max(1),
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn tracked(evidence: &Evidence<'_>, usage: usize) -> Check {
     let expected = format!("the runtime's own figure to be {}", seen.tokens);
     let until = usages.get(usage + 1).map_or(Millis::MAX, |next| next.at);
     let current = evidence.seen.events.iter().filter(|event| word(&event.line, "type") == Some("CONTEXT_CURRENT"));
-    let newest = current.filter(|event| event.at >= seen.at && event.at < until).last();
+    let newest = current.rev().find(|event| event.at >= seen.at && event.at < until);
     let event = newest.and_then(|event| figure(&event.line)).map(|figure| (figure, "the event file"));
     let state = || Some((figure(seen.context_state.as_ref()?)?, ".loa-checkpoint/context-state.yaml"));
     let check = match event.or_else(state) {

@@ -68,9 +68,8 @@ pub(super) fn resolved(evidence: &Evidence<'_>, step: usize, accepted: bool) -> 
     };
     let observed = in_words(&seen.end);
     let check = match (&seen.end, accepted) {
-        (ProcessEnd::Exited(0), true) => Check::pass(expected, observed),
-        (ProcessEnd::Exited(0), false) => Check::fail(Reason::NotRefused, expected, observed),
-        (ProcessEnd::Exited(_), false) => Check::pass(expected, observed),
+        (ProcessEnd::Exited(code), _) if (*code == 0) == accepted => Check::pass(expected, observed),
+        (ProcessEnd::Exited(_), false) => Check::fail(Reason::NotRefused, expected, observed),
         (ProcessEnd::Exited(_), true) => Check::fail(Reason::NotAccepted, expected, observed),
         _ => Check::fail(Reason::VerbFailed, expected, observed),
     };

@@ -14,7 +14,8 @@ pub(super) fn starts(
     let phase = evidence.text(phase);
     let attempts: Vec<_> = evidence.attempts(step).filter(|attempt| attempt.phase == phase).collect();
     let seen = attempts.len() as u64;
-    let others: String = accept.iter().map(|other| format!(" or {} ({})", other.count, other.reading)).collect();
+    let others: Vec<String> = accept.iter().map(|other| format!(" or {} ({})", other.count, other.reading)).collect();
+    let others = others.concat();
     let (expected, observed) =
         (format!("{phase} to start {}{others}", times(count)), format!("it started {}", times(seen)));
     let check = if seen == count {

@@ -46,12 +46,12 @@ fn anywhere(evidence: &Evidence<'_>, step: Option<usize>, regex: &Regex, expecte
     let steps = (0..evidence.seen.steps.len()).filter(|number| step.is_none_or(|step| step == *number));
     let lines: Vec<(usize, &OutputLine)> =
         steps.flat_map(|step| evidence.lines(step, 0, Millis::MAX).map(move |line| (step, line))).collect();
-    let check = match lines.iter().find(|(_, line)| regex.is_match(&line.text)) {
-        Some((step, line)) => Check::pass(expected, clip(&line.text)).in_step(*step).at_time(line.at),
-        None => {
-            let lines: Vec<_> = lines.into_iter().map(|(_, line)| line).collect();
-            Check::fail(Reason::NotSaid, expected, shown(&lines))
-        }
+    let found = lines.iter().find(|(_, line)| regex.is_match(&line.text));
+    let said =
+        found.map(|(step, line)| Check::pass(expected.clone(), clip(&line.text)).in_step(*step).at_time(line.at));
+    let silent = || {
+        let lines: Vec<_> = lines.iter().map(|(_, line)| *line).collect();
+        Check::fail(Reason::NotSaid, expected, shown(&lines))
     };
-    check.in_file("output")
+    said.unwrap_or_else(silent).in_file("output")
 }

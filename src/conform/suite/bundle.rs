@@ -36,6 +36,12 @@ pub enum SuiteReadError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files(pub(super) BTreeMap<Utf8PathBuf, Vec<u8>>);
 
+impl FromIterator<(Utf8PathBuf, Vec<u8>)> for Files {
+    fn from_iter<I: IntoIterator<Item = (Utf8PathBuf, Vec<u8>)>>(files: I) -> Self {
+        Self(files.into_iter().collect())
+    }
+}
+
 impl Files {
     /// Those of the program itself.
     #[must_use]
@@ -100,6 +106,12 @@ impl Files {
 /// SHA-256 in hex of a program's file; `None` when it cannot be read.
 pub(in crate::conform) fn hash_of(program: &Path) -> Option<String> {
     files::read(program, LARGEST_PROGRAM).ok().map(|bytes| sha256(&bytes))
+}
+
+/// The hash by which the ledger remembers a line of the contract: SHA-256 in hex, white space folded.
+#[must_use]
+pub fn line_hash(line: &str) -> String {
+    sha256(line.split_whitespace().collect::<Vec<_>>().join(" ").as_bytes())
 }
 
 /// SHA-256 in hex.

@@ -61,6 +61,9 @@ impl Candidate {
 
 impl Suite {
     /// A bundled runtime, whose files were laid below `root` ([`super::Files::lay_runtimes`]).
+    ///
+    /// # Panics
+    /// Never: a manifest lies in a folder of its own.
     #[must_use]
     pub fn candidate(&self, name: &str, root: &Path) -> Option<Candidate> {
         let (path, manifest) = self.manifests.get(name)?;

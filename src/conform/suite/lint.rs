@@ -9,6 +9,9 @@ use super::load::Parts;
 use crate::conform::{Case, Expectation, Manifest, names};
 use crate::diag::{Diagnostic, closest};
 
+#[cfg(test)]
+mod tests;
+
 type Findings = Vec<(Utf8PathBuf, Diagnostic)>;
 
 /// Every finding about a suite whose documents are valid one by one.

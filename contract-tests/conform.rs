@@ -1,0 +1,221 @@
+//! `loa-conform` as a program, on small suites of its own: exit codes, reports, interruption.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use assert_cmd::assert::OutputAssertExt;
+use assert_cmd::cargo::CommandCargoExt;
+use predicates::str::contains;
+use tempfile::TempDir;
+
+const LEDGER: &str = "
+- {id: X-001, column: exit-codes, level: MUST, source: [table], sections: [S], text: All phases run., how: h,
+   lines: [b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9]}
+";
+const CASE: &str = "
+id: x-001-a
+clause: X-001
+title: Every phase is started
+steps: [{run: {}}]
+expect:
+  - order: [preflight, discovery, design, implementation, audit, submit, deploy, learning]
+  - ends: {code: 0}
+";
+const CLAIMS: &str = "
+edition: a contract
+claims: [{runtime: Loop, measured: loop, cells: {exit-codes: Partial}}]
+checklist: [{section: exit-codes, item: run, clauses: [X-001]}]
+";
+/// Starts every command of the plan; the plan has one absolute path a phase.
+const LOOP: &str = "sed 's/\"id\"/\\n\"id\"/g' \"$1\" | sed -n 's/.*\"command\": *\\[ *\"\\([^\"]*\\)\".*/\\1/p' > list\n\
+                    while read -r phase || [ -n \"$phase\" ]; do \"$phase\" </dev/null || exit 1; done < list\n";
+
+/// A suite with a runtime `loop` that conforms, `idle` that does nothing, and what a test adds.
+fn suite(manifests: &[(&str, &str)]) -> TempDir {
+    let root = tempfile::tempdir().expect("a folder");
+    let lay = |path: &str, text: &str| {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().expect("a file in a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    };
+    lay("ledger/x.yaml", LEDGER);
+    lay("cases/x-001-a.yaml", CASE);
+    lay("claims.yaml", CLAIMS);
+    lay("runtimes/loop/loop.sh", LOOP);
+    for (name, manifest) in manifests {
+        lay(&format!("runtimes/{name}/manifest.yaml"), manifest);
+    }
+    root
+}
+
+const GOOD: (&str, &str) = (
+    "loop",
+    "{runtime: loop, version: [sh, -c, echo 1], run: [sh, '{dir}/loop.sh', '{plan}'], expect: {exit-codes: Full}}",
+);
+const IDLE: (&str, &str) = ("idle", "{runtime: idle, version: ['true'], run: ['true'], expect: {exit-codes: None}}");
+const GONE: (&str, &str) = ("gone", "{runtime: gone, version: [no-such-program], run: [no-such-program]}");
+
+fn score(suite: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = conform(&["score"]);
+    command.args(arguments).arg("--suite").arg(suite.path()).arg("--out").arg(suite.path().join("out"));
+    command.args(["--seed", "7"]);
+    command
+}
+
+fn conform(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("loa-conform").expect("it is built");
+    command.args(arguments);
+    command
+}
+
+#[test]
+fn a_survey_that_finds_what_is_known_succeeds_and_writes_its_report() {
+    let suite = suite(&[GOOD, IDLE, GONE]);
+    let found = score(&suite, &[]).assert().code(0);
+    found.stdout(contains("Full 1/1")).stdout(contains("None 0/1")).stdout(contains("could not run"));
+    let report = fs::read_to_string(suite.path().join("out/report.json")).expect("a report");
+    assert!(report.contains("\"seed\": 7"), "{report}");
+    assert!(fs::read_to_string(suite.path().join("out/report.md")).expect("a report").contains("| loop | Full 1/1 |"));
+}
+
+#[test]
+fn a_survey_that_finds_something_else_fails_better_or_worse() {
+    let better = ("loop", GOOD.1.replace("expect: {exit-codes: Full}", "expect: {exit-codes: None}"));
+    let suite = suite(&[(better.0, &better.1), IDLE]);
+    score(&suite, &[]).assert().code(1).stdout(contains("known to be None and was Full"));
+}
+
+#[test]
+fn named_runtimes_are_held_against_the_contract() {
+    let suite = suite(&[GOOD, IDLE, GONE]);
+    score(&suite, &["loop"]).assert().code(0).stdout(contains("[x] Exit Codes: run"));
+    score(&suite, &["idle"]).assert().code(1).stdout(contains("nothing-started")).stdout(contains("next: loa-conform"));
+    score(&suite, &["gone"]).assert().code(3);
+    score(&suite, &["loop", "--strict-claims"]).assert().code(5);
+    let path = suite.path().join("runtimes/loop/manifest.yaml");
+    score(&suite, &[path.to_str().expect("UTF-8")]).assert().code(0);
+}
+
+#[test]
+fn a_missing_program_fails_when_it_is_required() {
+    let suite = suite(&[GOOD, GONE]);
+    score(&suite, &["--require", "gone"]).assert().code(1);
+    score(&suite, &["--require", "loop"]).assert().code(0);
+    score(&suite, &["--require", "stranger"]).assert().code(64);
+}
+
+#[test]
+fn nothing_selected_and_nothing_started_are_incomplete() {
+    let suite = suite(&[GONE]);
+    score(&suite, &[]).assert().code(3);
+    score(&suite, &["--only", "NO-SUCH"]).assert().code(3).stderr(contains("nothing can be said"));
+}
+
+#[test]
+fn wrong_usage_missing_input_wrong_data_and_a_full_place_have_codes_of_their_own() {
+    let good = suite(&[GOOD]);
+    conform(&["--no-such-flag"]).assert().code(64);
+    conform(&["score", "--suite", "/no/such/suite"]).assert().code(66);
+    score(&good, &["no-such-runtime"]).assert().code(66).stderr(contains("bundled are loop"));
+    score(&good, &["/no/such/manifest.yaml"]).assert().code(66);
+    fs::write(good.path().join("out"), "a file in the folder's place").expect("a file");
+    score(&good, &["loop"]).assert().code(74);
+    let wrong = suite(&[("loop", "{runtime: loop, version: [x], run: [x], stranger: 1}")]);
+    score(&wrong, &["loop"]).assert().code(78).stderr(contains("stranger"));
+    conform(&["lint", "--suite"]).arg(wrong.path()).assert().code(78);
+}
+
+#[test]
+fn a_judge_that_cannot_work_says_that_it_is_the_judge() {
+    let suite = suite(&[GOOD]);
+    let programs = suite.path().join("bin");
+    fs::create_dir(&programs).expect("a folder");
+    std::os::unix::fs::symlink("/bin/sh", programs.join("sh")).expect("a link");
+    score(&suite, &["loop"]).env("PATH", &programs).assert().code(4).stdout(contains("git"));
+}
+
+#[test]
+fn the_ledger_knows_which_sentences_changed() {
+    let suite = suite(&[GOOD]);
+    let text = suite.path().join("contract.md");
+    let ledger = || {
+        let mut command = conform(&["ledger", "--against"]);
+        command.arg(&text).arg("--suite").arg(suite.path());
+        command
+    };
+    fs::write(&text, "before\n  hello \t world\nafter\n").expect("a file");
+    ledger().assert().code(0).stdout(contains("1 of 1 clauses"));
+    fs::write(&text, "hello new world\n").expect("a file");
+    ledger().assert().code(1).stdout(contains("X-001 rests on a line"));
+    fs::remove_file(&text).expect("it is there");
+    ledger().assert().code(66);
+}
+
+#[test]
+fn explain_and_list() {
+    let suite = suite(&[GOOD]);
+    let shown = |arguments: &[&str]| conform(arguments).arg("--suite").arg(suite.path()).assert();
+    shown(&["explain", "x-001"]).code(0).stdout(contains("All phases run.")).stdout(contains("case x-001-a"));
+    shown(&["explain", "X-002"]).code(66).stderr(contains("did you mean X-001?"));
+    shown(&["list"]).code(0).stdout(contains("runtime loop")).stdout(contains("case x-001-a"));
+}
+
+#[test]
+fn the_readme_is_written_by_the_program() {
+    let suite = suite(&[GOOD]);
+    score(&suite, &["loop"]).assert().code(0);
+    let readme = suite.path().join("README.md");
+    let write = |arguments: &[&str]| {
+        let mut command = conform(&["readme"]);
+        command.args(arguments).arg("--readme").arg(&readme);
+        command.arg("--report").arg(suite.path().join("out/report.json"));
+        command.assert()
+    };
+    write(&[]).code(66);
+    fs::write(&readme, "# Title\n<!-- loa:claims -->\n<!-- /loa:claims -->\n").expect("a file");
+    write(&[]).code(78).stderr(contains("loa:matrix"));
+    let blocks =
+        "# Title\n<!-- loa:claims -->\nold\n<!-- /loa:claims -->\nmine\n<!-- loa:matrix --><!-- /loa:matrix -->\n";
+    fs::write(&readme, blocks).expect("a file");
+    write(&["--check"]).code(1);
+    write(&[]).code(0);
+    write(&["--check"]).code(0);
+    let text = fs::read_to_string(&readme).expect("a file");
+    assert!(text.contains("| loop | Full 1/1 |") && text.contains("\nmine\n") && !text.contains("old"), "{text}");
+}
+
+#[test]
+fn an_interrupted_judge_ends_its_children_and_says_so() {
+    let endless = ("endless", "{runtime: endless, version: ['true'], run: [sh, '{dir}/endless.sh']}");
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let suite = suite(&[endless]);
+        let mark = suite.path().join("pid");
+        fs::write(
+            suite.path().join("runtimes/endless/endless.sh"),
+            format!("echo $$ > {}\nexec sleep 600\n", mark.display()),
+        )
+        .expect("a file");
+        let mut judge =
+            score(&suite, &["endless"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let pid = waited(&mark);
+        Command::new("kill").args([format!("-{signal}"), judge.id().to_string()]).status().expect("kill is there");
+        assert_eq!(judge.wait().expect("it ends").code(), Some(code));
+        assert!(!Path::new(&format!("/proc/{pid}")).exists(), "the runtime is still there");
+        let report = fs::read_to_string(suite.path().join("out/report.json")).expect("a report");
+        assert!(report.contains("\"complete\": false"), "{report}");
+    }
+}
+
+/// What a file says as soon as it says something.
+fn waited(path: &Path) -> String {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(20) {
+        match fs::read_to_string(path) {
+            Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+            _ => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+    panic!("{} never came", path.display());
+}

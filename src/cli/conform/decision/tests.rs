@@ -1,0 +1,124 @@
+//! One report, changed a little each time, and the exit code that it deserves.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// A runtime `it` with one MUST of this outcome, and these further keys.
+fn runtime(outcome: &str, more: &Value) -> Value {
+    let case = json!({"id": "x-001-a", "title": "t", "outcome": outcome, "time": "real", "elapsed_ms": 1,
+        "checks": [{"outcome": outcome, "reason": "as-expected", "expected": "e", "observed": "o"}]});
+    let word = if outcome == "pass" { "Full" } else { "None" };
+    let cell = json!({"word": word, "musts": 1, "green": 1, "failed": 0, "flaky": 0, "not_observed": 0,
+        "could_not_run": 0, "harness_error": 0, "untested": 0});
+    let mut runtime = json!({"runtime": "it", "manifest": "m", "elapsed_ms": 1, "cells": {"exit-codes": cell},
+        "clauses": [{"id": "X-001", "column": "exit-codes", "level": "MUST", "outcome": outcome, "cases": [case]}]});
+    merge(&mut runtime, more);
+    runtime
+}
+
+fn merge(into: &mut Value, more: &Value) {
+    for (key, value) in more.as_object().expect("a mapping") {
+        into[key] = value.clone();
+    }
+}
+
+fn report(runtimes: &[Value], more: &Value) -> ConformanceReport {
+    let mut report = json!({"version": 1, "edition": "e", "judge": "0", "suite": "s", "seed": 1,
+        "host": {"os": "o", "arch": "a", "cores": 1}, "date": "2026-11-20T09:30:00Z", "complete": true,
+        "ledger": [], "claims": [], "checklist": [], "runtimes": runtimes});
+    merge(&mut report, more);
+    serde_json::from_value(report).expect("a report")
+}
+
+const ASKED: Question<'_> = Question { named: true, require: &[], strict_claims: false, interrupted: None };
+const SURVEY: Question<'_> = Question { named: false, ..ASKED };
+
+fn none() -> Value {
+    json!({})
+}
+
+#[test]
+fn a_named_runtime_is_held_against_the_contract() {
+    for (outcome, status) in [
+        ("pass", ExitStatus::Success),
+        ("warn", ExitStatus::Success),
+        ("fail", ExitStatus::NotConforming),
+        ("expected-fail", ExitStatus::NotConforming),
+        ("flaky", ExitStatus::NotConforming),
+        ("not-observed", ExitStatus::Incomplete),
+        ("could-not-run", ExitStatus::Incomplete),
+        ("not-applicable", ExitStatus::Incomplete),
+        ("harness-error", ExitStatus::HarnessFailed),
+    ] {
+        let report = report(&[runtime(outcome, &none())], &none());
+        assert_eq!(decide(&report, &ASKED), status, "{outcome}");
+    }
+}
+
+#[test]
+fn a_must_without_a_case_is_incomplete() {
+    let mut untested = runtime("pass", &none());
+    let clause = json!({"id": "X-002", "column": "exit-codes", "level": "MUST", "outcome": "untested"});
+    untested["clauses"].as_array_mut().expect("a list").push(clause);
+    assert_eq!(decide(&report(&[untested.clone()], &none()), &ASKED), ExitStatus::Incomplete);
+    let selected = json!({"only": "X-001"});
+    assert_eq!(decide(&report(&[untested], &selected), &ASKED), ExitStatus::Success, "it was not asked for");
+}
+
+#[test]
+fn nothing_checked_is_never_a_success() {
+    assert_eq!(decide(&report(&[], &none()), &SURVEY), ExitStatus::Incomplete);
+    let empty = runtime("pass", &json!({"clauses": []}));
+    assert_eq!(decide(&report(&[empty.clone()], &none()), &SURVEY), ExitStatus::Incomplete);
+    assert_eq!(decide(&report(&[empty], &none()), &ASKED), ExitStatus::Incomplete);
+}
+
+#[test]
+fn a_survey_is_held_against_what_is_known_better_or_worse() {
+    for (earned, known, status) in [
+        ("pass", "Full", ExitStatus::Success),
+        ("fail", "None", ExitStatus::Success),
+        ("fail", "Full", ExitStatus::NotConforming),
+        ("pass", "None", ExitStatus::NotConforming),
+    ] {
+        let it = runtime(earned, &json!({"expect": {"exit-codes": known}}));
+        assert_eq!(decide(&report(&[it], &none()), &SURVEY), status, "{earned} {known}");
+    }
+}
+
+#[test]
+fn a_missing_program_is_a_row_unless_it_is_required() {
+    let missing =
+        runtime("pass", &json!({"runtime": "gone", "problem": "no such program", "clauses": [], "cells": {}}));
+    let both = report(&[runtime("pass", &none()), missing.clone()], &none());
+    assert_eq!(decide(&both, &SURVEY), ExitStatus::Success);
+    assert_eq!(decide(&both, &ASKED), ExitStatus::Incomplete);
+    let require = ["gone".to_owned()];
+    assert_eq!(decide(&both, &Question { require: &require, ..SURVEY }), ExitStatus::NotConforming);
+    assert_eq!(decide(&report(&[missing], &none()), &SURVEY), ExitStatus::Incomplete);
+}
+
+#[test]
+fn claims_count_only_when_they_must_and_only_when_measured() {
+    let claims = |measured: &str, word: &str| {
+        let claim = json!({"runtime": "It", "measured": measured, "cells": {"exit-codes": word}});
+        report(&[runtime("pass", &none())], &json!({"claims": [claim]}))
+    };
+    let strict = Question { strict_claims: true, ..ASKED };
+    assert_eq!(decide(&claims("it", "Partial"), &strict), ExitStatus::ClaimsDiffer);
+    assert_eq!(decide(&claims("it", "Partial"), &ASKED), ExitStatus::Success);
+    for (measured, word) in [("it", "Full"), ("it", "Implement"), ("nobody", "Partial")] {
+        assert_eq!(decide(&claims(measured, word), &strict), ExitStatus::Success, "{measured} {word}");
+    }
+    let boaster = runtime("pass", &json!({"claims": {"exit-codes": "Manual"}}));
+    assert_eq!(decide(&report(&[boaster], &none()), &strict), ExitStatus::ClaimsDiffer);
+}
+
+#[test]
+fn an_interruption_outweighs_everything() {
+    let fine = report(&[runtime("pass", &none())], &none());
+    let by = |interrupt| Question { interrupted: Some(interrupt), ..ASKED };
+    assert_eq!(decide(&fine, &by(Interrupt::Interrupt)), ExitStatus::Interrupted);
+    assert_eq!(decide(&fine, &by(Interrupt::Terminate)), ExitStatus::Terminated);
+}

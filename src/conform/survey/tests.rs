@@ -1,0 +1,224 @@
+//! Surveys over a scripted rig: what is run, what is not, and what comes of it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+
+use camino::Utf8PathBuf;
+
+use super::*;
+use crate::conform::{AttemptSeen, Files, ProcessEnd, StepSeen};
+
+const LEDGER: &str = "
+- {id: X-001, column: exit-codes, level: MUST, source: [table], sections: [S], text: t, how: h}
+- {id: X-002, column: exit-codes, level: MUST, source: [table], sections: [S], text: t, how: h}
+- {id: X-003, column: exit-codes, level: MUST, source: [table], sections: [S], text: t, how: h}
+- {id: X-004, column: exit-codes, level: MUST, source: [table], sections: [S], text: t, untested: why}
+- {id: X-005, column: features, level: MUST, when: claimed, source: [table], sections: [S], text: t, how: h}
+";
+
+fn suite() -> Suite {
+    let case = |id: &str, needs: &str, more: &str| {
+        let clause = id[..5].to_uppercase();
+        let text = format!(
+            "{{id: {id}, clause: {clause}, title: t, needs: [{needs}], steps: [{{run: {{}}}}], expect: [{{ends: {{}}}}]{more}}}"
+        );
+        (Utf8PathBuf::from(format!("cases/{id}.yaml")), text.into_bytes())
+    };
+    let mut files = vec![
+        (Utf8PathBuf::from("ledger/x.yaml"), LEDGER.as_bytes().to_vec()),
+        (Utf8PathBuf::from("claims.yaml"), b"{edition: e, claims: [], checklist: []}".to_vec()),
+        case("x-001-a", "", ""),
+        case("x-001-b", "", ""),
+        case("x-002-a", "X-001", ", files: {two: two}"),
+        case("x-003-a", "X-002", ", files: {three: three}"),
+        case("x-005-a", "", ", files: {five: five}"),
+    ];
+    let manifest = b"{runtime: it, version: [it], run: [it]}".to_vec();
+    files.push((Utf8PathBuf::from("runtimes/it/manifest.yaml"), manifest));
+    Suite::load(files.into_iter().collect::<Files>()).expect("a valid suite")
+}
+
+/// Answers with exit codes by case: the n-th observation of a case ends as the n-th entry says, the last serves for ever.
+struct Scripted {
+    script: BTreeMap<&'static str, Vec<ProcessEnd>>,
+    asked: Mutex<Vec<String>>,
+    stop: AtomicBool,
+    problem: Option<String>,
+    panics: bool,
+}
+
+impl Scripted {
+    fn new(script: &[(&'static str, &[ProcessEnd])]) -> Self {
+        Self {
+            script: script.iter().map(|(case, ends)| (*case, ends.to_vec())).collect(),
+            asked: Mutex::default(),
+            stop: AtomicBool::new(false),
+            problem: None,
+            panics: false,
+        }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        let mut asked = self.asked.lock().expect("nobody panics with it").clone();
+        asked.sort();
+        asked
+    }
+}
+
+impl Rig for Scripted {
+    fn identify(&self, _: &Candidate) -> Identity {
+        Identity { problem: self.problem.clone(), ..Identity::default() }
+    }
+
+    fn observe(&self, case: &Case, _: &Candidate) -> Observation {
+        assert!(!self.panics, "a scripted panic");
+        let earlier = {
+            let mut asked = self.asked.lock().expect("nobody panics with it");
+            asked.push(case.id.clone());
+            asked.iter().filter(|id| **id == case.id).count() - 1
+        };
+        let ends = self.script.get(case.id.as_str()).cloned().unwrap_or_else(|| vec![ProcessEnd::Exited(0)]);
+        seen(ends.get(earlier).or(ends.last()).expect("a script has an end").clone())
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+fn seen(end: ProcessEnd) -> Observation {
+    let attempt = AttemptSeen {
+        phase: "design".to_owned(),
+        attempt: 1,
+        step: 0,
+        workspace: 0,
+        started: 1,
+        ended: Some(2),
+        exit: Some(0),
+        signal: None,
+        cwd: String::new(),
+        env: BTreeMap::new(),
+        checkpoints: BTreeMap::new(),
+    };
+    let step = StepSeen {
+        verb: "run".to_owned(),
+        argv: Vec::new(),
+        started: 0,
+        ended: 3,
+        end,
+        output: Vec::new(),
+        workspace: 0,
+        checkpoints: BTreeMap::new(),
+        reports: Vec::new(),
+        laid: BTreeMap::new(),
+    };
+    Observation { steps: vec![step], attempts: vec![attempt], ..Observation::default() }
+}
+
+fn surveyed(rig: &Scripted, only: Option<&str>) -> RuntimeReport {
+    let suite = suite();
+    let candidate = suite.candidate("it", &PathBuf::from("/nowhere")).expect("it is bundled");
+    let options = SurveyOptions { only: only.map(str::to_owned), jobs: 2, timing_jobs: 1 };
+    survey(&suite, &[candidate], rig, &options, &|_| ()).remove(0)
+}
+
+fn outcomes(report: &RuntimeReport) -> Vec<Outcome> {
+    report.clauses.iter().map(|clause| clause.outcome).collect()
+}
+
+use Outcome::{CouldNotRun, Fail, Flaky, HarnessError, NotApplicable, Pass, Untested};
+
+#[test]
+fn one_scenario_is_observed_once_and_a_clause_without_a_case_is_untested() {
+    let rig = Scripted::new(&[]);
+    let report = surveyed(&rig, None);
+    assert_eq!(outcomes(&report), [Pass, Pass, Pass, Untested, NotApplicable]);
+    assert_eq!(rig.asked(), ["x-001-a", "x-002-a", "x-003-a"]);
+    assert_eq!(report.cells[&Column::ExitCodes].to_string(), "Partial 3/4, 1 untested");
+}
+
+#[test]
+fn what_presupposes_a_red_could_not_run_and_says_which() {
+    let rig = Scripted::new(&[("x-002-a", &[ProcessEnd::OutOfBudget])]);
+    let report = surveyed(&rig, None);
+    assert_eq!(outcomes(&report), [Pass, Fail, CouldNotRun, Untested, NotApplicable]);
+    let check = &report.clauses[2].cases[0].checks[0];
+    assert_eq!((check.reason, check.observed.as_str()), (Reason::NeedsRed, "X-002 (fail)"));
+    assert_eq!(rig.asked(), ["x-001-a", "x-002-a", "x-002-a"], "a red is done twice, what needs it never");
+}
+
+#[test]
+fn red_and_then_green_is_flaky_and_never_green() {
+    let rig = Scripted::new(&[("x-002-a", &[ProcessEnd::OutOfBudget, ProcessEnd::Exited(0)])]);
+    let report = surveyed(&rig, None);
+    assert_eq!(outcomes(&report)[1..3], [Flaky, CouldNotRun]);
+}
+
+#[test]
+fn a_runtime_that_starts_nothing_passes_nothing() {
+    struct Idle;
+    impl Rig for Idle {
+        fn identify(&self, _: &Candidate) -> Identity {
+            Identity::default()
+        }
+        fn observe(&self, _: &Case, _: &Candidate) -> Observation {
+            Observation { attempts: Vec::new(), ..seen(ProcessEnd::Exited(0)) }
+        }
+        fn stopped(&self) -> bool {
+            false
+        }
+    }
+    let suite = suite();
+    let candidate = suite.candidate("it", &PathBuf::from("/nowhere")).expect("it is bundled");
+    let options = SurveyOptions { only: None, jobs: 1, timing_jobs: 1 };
+    let report = survey(&suite, &[candidate], &Idle, &options, &|_| ()).remove(0);
+    assert!(report.clauses.iter().all(|clause| !clause.outcome.is_green()));
+    assert_eq!(report.cells[&Column::ExitCodes].word, CellWord::None);
+}
+
+#[test]
+fn a_selection_brings_what_it_presupposes() {
+    let rig = Scripted::new(&[]);
+    let report = surveyed(&rig, Some("x-002"));
+    assert_eq!(outcomes(&report), [Pass, Pass, Untested, Untested, Untested]);
+    assert_eq!(rig.asked(), ["x-001-a", "x-002-a"]);
+}
+
+#[test]
+fn a_panic_of_the_rig_loses_one_case_and_is_ours() {
+    let rig = Scripted { panics: true, ..Scripted::new(&[]) };
+    assert_eq!(outcomes(&surveyed(&rig, None))[..2], [HarnessError, CouldNotRun]);
+}
+
+#[test]
+fn a_program_that_cannot_be_started_has_no_cells() {
+    let rig = Scripted { problem: Some("no such program".to_owned()), ..Scripted::new(&[]) };
+    let report = surveyed(&rig, None);
+    assert!(report.cells.is_empty() && rig.asked().is_empty());
+    assert_eq!(report.problem.as_deref(), Some("no such program"));
+}
+
+#[test]
+fn a_stopped_judge_says_what_it_did_not_come_to() {
+    let rig = Scripted::new(&[]);
+    rig.stop.store(true, Ordering::Relaxed);
+    let report = surveyed(&rig, None);
+    assert!(rig.asked().is_empty());
+    assert_eq!(report.clauses[0].cases[0].checks[0].reason, Reason::Stopped);
+}
+
+#[test]
+fn every_verdict_is_announced_once() {
+    let suite = suite();
+    let candidate = suite.candidate("it", &PathBuf::from("/nowhere")).expect("it is bundled");
+    let (judged, planned) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let options = SurveyOptions { only: None, jobs: 2, timing_jobs: 1 };
+    let _ = survey(&suite, &[candidate], &Scripted::new(&[]), &options, &|progress| match progress {
+        Progress::Planned(cases) => _ = planned.fetch_add(cases, Ordering::Relaxed),
+        Progress::Judged(..) => _ = judged.fetch_add(1, Ordering::Relaxed),
+        _ => {}
+    });
+    assert_eq!((planned.into_inner(), judged.into_inner()), (5, 5));
+}
