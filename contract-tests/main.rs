@@ -2,10 +2,10 @@
 #![expect(clippy::disallowed_methods, reason = "tests play the host: they write files and start programs")]
 
 mod architecture;
+mod conform;
 mod project;
 mod refusals;
 mod rig;
 mod run;
-mod conform;
 mod validate;
 mod variants;
