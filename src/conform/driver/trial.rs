@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use super::program::{Places, Setting, environment, knob_keys};
 use super::record::Record;
 use super::stage::Stage;
 use super::verb::{Call, Watch, end_all};
-use crate::conform::census::residents;
+use crate::conform::census::{Resident, residents};
 use crate::conform::draw::{Script, draw};
 use crate::conform::journal::{self, Footprint};
 use crate::conform::rig::RigOptions;
@@ -23,7 +24,8 @@ use crate::conform::sighting;
 use crate::conform::transcript::Transcript;
 use crate::conform::workspace::Lab;
 use crate::conform::{
-    Argv, Case, Drive, FileSeen, Knob, Manifest, Observation, ProcessEnd, ReportSeen, Sight, Step, StepSeen,
+    Argv, Case, Drive, FileSeen, Knob, Manifest, Observation, ProcessEnd, ProcessSeen, ReportSeen, Sight, Step,
+    StepSeen,
 };
 use crate::system::process::{Captured, Command, Exit, capture};
 use crate::system::{files, ids};
@@ -112,7 +114,7 @@ impl<'a> Trial<'a> {
             self.stage.record().step = number;
             let step = self.step(step).await?;
             seen.steps.push(step);
-            if self.options.stop.load(std::sync::atomic::Ordering::Relaxed) {
+            if self.options.stop.load(Ordering::Relaxed) {
                 return Err("interrupted".to_owned());
             }
         }
@@ -285,13 +287,13 @@ impl<'a> Trial<'a> {
     }
 
     /// What is still alive two polls after the last step.
-    async fn orphans(&self) -> Vec<crate::conform::ProcessSeen> {
-        let record = || self.stage.record().now();
-        let until = record() + 2 * self.manifest.poll_ms;
+    async fn orphans(&self) -> Vec<ProcessSeen> {
+        let now = || self.stage.record().now();
+        let until = now() + 2 * self.manifest.poll_ms;
         loop {
             let left = residents(&self.lab.mark());
-            if left.is_empty() || record() >= until {
-                return left.iter().map(crate::conform::census::Resident::seen).collect();
+            if left.is_empty() || now() >= until {
+                return left.iter().map(Resident::seen).collect();
             }
             sleep(LOOK).await;
         }
