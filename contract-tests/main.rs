@@ -3,5 +3,9 @@
 
 mod architecture;
 mod conform;
+mod project;
+mod refusals;
+mod rig;
+mod run;
 mod validate;
 mod variants;

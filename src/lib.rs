@@ -7,5 +7,7 @@ pub mod contract;
 pub mod diag;
 pub mod policy;
 pub mod report;
+pub mod runner;
 pub mod schema;
+pub mod store;
 pub mod system;

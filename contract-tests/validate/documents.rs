@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use camino::Utf8Path;
+use loa::contract;
 use loa::diag::{Budget, Diagnostic};
-use loa::schema::{Checker, Kind};
+use loa::schema::{self, Checker, Kind};
 
 use super::{files, root};
 
@@ -40,6 +41,27 @@ fn valid_documents_have_no_finding() {
     }
 }
 
+/// Whatever the schema accepts, the type accepts too.
+fn reads<T: serde::de::DeserializeOwned>(kind: &Kind) {
+    let checker = Checker::new(kind);
+    for file in files(&folder(kind).join("valid")) {
+        let bytes = fs::read(&file).expect("a readable document");
+        let read = checker.read::<T>(&bytes, &file, &Budget::default());
+        assert!(read.is_ok(), "{file}: {:#?}", read.err());
+    }
+}
+
+#[test]
+fn valid_documents_are_read_into_their_types() {
+    reads::<contract::Checkpoint>(&schema::CHECKPOINT);
+    reads::<contract::EscalationReport>(&schema::ESCALATION_REPORT);
+    reads::<contract::ContextState>(&schema::CONTEXT_STATE);
+    reads::<contract::OperatorRecord>(&schema::OPERATOR_TYPE);
+    reads::<contract::ExecutionState>(&schema::EXECUTION_STATE);
+    reads::<contract::PhaseResult>(&schema::PHASE_RESULT);
+    reads::<contract::Signal>(&schema::SIGNAL);
+}
+
 #[test]
 fn invalid_documents_have_the_one_finding_that_is_expected_where_it_is_expected() {
     for kind in loa::cli::kinds() {
@@ -56,8 +78,9 @@ fn invalid_documents_have_the_one_finding_that_is_expected_where_it_is_expected(
             })
             .collect();
         assert!(!found.is_empty(), "{} has no invalid document", kind.name());
-        let lines = |rows: &BTreeMap<String, String>| -> String {
-            rows.iter().map(|(file, finding)| format!("{file}: {finding}\n")).collect()
+        let lines = |rows: &BTreeMap<String, String>| {
+            let lines: Vec<String> = rows.iter().map(|(file, finding)| format!("{file}: {finding}")).collect();
+            lines.join("\n")
         };
         let (expected, found) = (lines(&expected(&kind)), lines(&found));
         let difference = similar::TextDiff::from_lines(expected.as_str(), found.as_str());

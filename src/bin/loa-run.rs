@@ -1,5 +1,5 @@
 //! `loa-run`: see `loa::cli`.
 
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+    loa::cli::run().into()
 }

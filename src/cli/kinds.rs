@@ -2,9 +2,10 @@
 
 use crate::conform::conform_kinds;
 use crate::schema::{Kind, contract_kinds};
+use crate::{config, runner};
 
 /// Every kind of document, in the order in which `loa-validate list` shows them.
 #[must_use]
 pub fn kinds() -> Vec<Kind> {
-    [contract_kinds(), conform_kinds()].concat()
+    [contract_kinds(), vec![config::CONFIG, runner::PLAN], conform_kinds()].concat()
 }

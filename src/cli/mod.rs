@@ -7,11 +7,13 @@ mod console;
 mod exit;
 mod failure;
 mod kinds;
+mod run;
 mod validate;
 
 pub use conform::judge;
 pub use exit::ExitStatus;
 pub use kinds::kinds;
+pub use run::run;
 pub use validate::validate;
 
 use clap::{ArgMatches, Command, Parser};

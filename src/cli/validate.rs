@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command as CommandLine, FromArgMatches, value_parser};
 use serde_json::{Value, json};
 
 use super::{ExitStatus, Failure, exit, finish, kinds, matches};
@@ -32,8 +32,8 @@ struct Flags {
     limits: Vec<(Limit, u64)>,
 }
 
-fn command(kinds: &[Kind]) -> Command {
-    let base = Command::new("loa-validate")
+fn command(kinds: &[Kind]) -> CommandLine {
+    let base = CommandLine::new("loa-validate")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Checks the documents of Loa's runtime contract: file, line, column, reason, remedy")
         .override_usage(
@@ -47,12 +47,12 @@ fn command(kinds: &[Kind]) -> Command {
     let names: Vec<&'static str> = kinds.iter().map(Kind::name).collect();
     let schema = Arg::new("kind").required(true).value_name("KIND").value_parser(names).help("A kind of document");
     let base = Flags::augment_args(base)
-        .subcommand(Command::new("list").about("Lists the kinds of documents"))
-        .subcommand(Command::new("schema").about("Prints the JSON Schema of a kind").arg(schema));
+        .subcommand(CommandLine::new("list").about("Lists the kinds of documents"))
+        .subcommand(CommandLine::new("schema").about("Prints the JSON Schema of a kind").arg(schema));
     kinds.iter().fold(base, |command, kind| command.subcommand(check_command(kind)))
 }
 
-fn check_command(kind: &Kind) -> Command {
+fn check_command(kind: &Kind) -> CommandLine {
     let files = Arg::new("files")
         .required(true)
         .action(ArgAction::Append)
@@ -60,7 +60,7 @@ fn check_command(kind: &Kind) -> Command {
         .value_name("FILE")
         .value_parser(value_parser!(Utf8PathBuf))
         .help("Files to check; - is standard input");
-    Command::new(kind.name()).about(kind.where_found()).arg(files)
+    CommandLine::new(kind.name()).about(kind.where_found()).arg(files)
 }
 
 const EXAMPLES: &str = "\
@@ -184,9 +184,9 @@ fn read(path: &Utf8Path, budget: &Budget) -> Result<Vec<u8>, Unreadable> {
 
 /// Each finding with its line. A file that is wrong all over is cut short: nobody reads on, and machines have `--json`.
 fn for_people(name: &str, bytes: &[u8], findings: &[Diagnostic]) -> String {
-    const MOST: usize = 100;
+    const MOST: usize = 50;
     let text = String::from_utf8_lossy(bytes);
-    let source = Source { name, text: &text };
+    let source = Source::new(name, &text);
     let mut output = String::new();
     for finding in findings.iter().take(MOST) {
         output.push_str(&render::full(&source, finding));

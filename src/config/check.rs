@@ -4,44 +4,50 @@ use super::ConfigDocument;
 use super::origin::Origin;
 use super::settings::Origins;
 use crate::contract::BudgetRange;
-use crate::diag::{Diagnostic, Document, Entry, Span, closest};
+use crate::diag::{Diagnostic, Document, Entry, Node, closest};
 
-/// Two values that do not fit together.
+/// Two values in the wrong order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Conflict {
-    /// JSON pointer of the value to complain about.
-    pub(super) pointer: &'static str,
-    /// JSON pointer of the value that it does not fit to.
-    pub(super) against: &'static str,
-    /// What is wrong.
-    pub(super) message: String,
-    /// What would be right.
-    pub(super) expected: String,
+    message: String,
+    /// The value that should be the lower one, and its JSON pointer.
+    low: (u64, &'static str),
+    /// The value that should be the higher one, and its JSON pointer.
+    high: (u64, &'static str),
+    /// How the lower one must relate to the higher one, and the other way round.
+    words: (&'static str, &'static str),
 }
 
 impl Conflict {
-    /// The finding, at the value that came from the file; values from elsewhere are named by their origin.
+    /// The finding, about the value that somebody is most likely to mend: one in the file before one from elsewhere, and
+    /// that before a default.
     pub(super) fn finding(&self, origins: &Origins) -> Diagnostic {
-        let (about, against) = (origins.of(&dotted(self.pointer)), origins.of(&dotted(self.against)));
-        let place = |pointer: &str| origins.file.as_ref().and_then(|(_, document)| document.span_of(pointer));
+        let rank = |pointer: &str| match origins.of(&dotted(pointer)) {
+            Origin::File { .. } => 0,
+            Origin::Flag(_) | Origin::Env(_) => 1,
+            Origin::Default => 2,
+        };
+        let (about, word, other) = if rank(self.low.1) <= rank(self.high.1) {
+            (self.low.1, self.words.0, self.high)
+        } else {
+            (self.high.1, self.words.1, self.low)
+        };
         let finding = Diagnostic::error("config-conflict", self.message.clone())
-            .of(self.pointer)
-            .expected(self.expected.clone())
-            .help(format!(
-                "`{}` comes from: {about}; `{}` from: {against}",
-                dotted(self.pointer),
-                dotted(self.against)
-            ));
-        match (&about, &against) {
-            (Origin::File { .. }, _) => with_place(finding, place(self.pointer)),
-            (_, Origin::File { .. }) => with_place(finding, place(self.against)),
-            _ => finding,
+            .of(about)
+            .expected(format!("{word} {}", other.0))
+            .help(format!("the other value, `{}`, comes from: {}", dotted(other.1), origins.of(&dotted(other.1))));
+        match origins.of(&dotted(about)) {
+            Origin::File { .. } => pointing_at(origins.node(about), finding),
+            elsewhere => Diagnostic { message: format!("{elsewhere}: {}", self.message), ..finding },
         }
     }
 }
 
-fn with_place(finding: Diagnostic, span: Option<Span>) -> Diagnostic {
-    Diagnostic { span, ..finding }
+fn pointing_at(node: Option<&Node>, finding: Diagnostic) -> Diagnostic {
+    match node {
+        Some(node) => finding.at(node.head()).found(node.describe()),
+        None => finding,
+    }
 }
 
 /// Every rule over two values that the configuration breaks.
@@ -50,10 +56,10 @@ pub(super) fn conflicts(config: &ConfigDocument) -> Vec<Conflict> {
     let mut found = Vec::new();
     if context.soft_limit_tokens >= context.hard_limit_tokens {
         found.push(Conflict {
-            pointer: SOFT,
-            against: HARD,
             message: "the soft limit is not below the hard limit".to_owned(),
-            expected: format!("less than {}, the hard limit", context.hard_limit_tokens),
+            low: (context.soft_limit_tokens, SOFT),
+            high: (context.hard_limit_tokens, HARD),
+            words: ("less than", "more than"),
         });
     }
     if let Some(effort) = &config.effort {
@@ -73,12 +79,12 @@ const RANGES: [(&str, &str); 3] = [
     ("/effort/budget_ranges/high/min", "/effort/budget_ranges/high/max"),
 ];
 
-fn inverted(level: &str, (pointer, against): (&'static str, &'static str), range: BudgetRange) -> Option<Conflict> {
+fn inverted(level: &str, (min, max): (&'static str, &'static str), range: BudgetRange) -> Option<Conflict> {
     (range.min > range.max).then(|| Conflict {
-        pointer,
-        against,
         message: format!("the least budget of `{level}` is more than its most"),
-        expected: format!("at most {}, the `max` of the level", range.max),
+        low: (range.min, min),
+        high: (range.max, max),
+        words: ("at most", "at least"),
     })
 }
 
@@ -96,8 +102,8 @@ const DEAD_KEYS: [&str; 6] = [
 pub(super) fn advice(document: &Document) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut warn = |pointer: &str, message: String, help: &str| {
-        if let Some(span) = document.span_of(pointer) {
-            found.push(Diagnostic::warning("config-advice", message).at(span).of(pointer).help(help));
+        if let Some(node) = document.node_at(pointer) {
+            found.push(pointing_at(Some(node), Diagnostic::warning("config-advice", message).of(pointer).help(help)));
         }
     };
     for pointer in DEAD_KEYS {
@@ -128,7 +134,8 @@ fn misspelt_section(entry: &Entry) -> Option<Diagnostic> {
     }
     let section = closest(&entry.key, SECTIONS)?;
     let finding = Diagnostic::warning("config-advice", format!("nothing reads the section `{}`", entry.key));
-    Some(finding.at(entry.key_span).of(format!("/{}", entry.key)).help(format!("did you mean `{section}`?")))
+    let (found, help) = (format!("the key `{}`", entry.key), format!("did you mean `{section}`?"));
+    Some(finding.at(entry.key_span).of(format!("/{}", entry.key)).found(found).help(help))
 }
 
 /// A pointer as a key with dots.

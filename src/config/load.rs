@@ -31,7 +31,7 @@ pub enum ConfigError {
     /// The file, a variable or a flag says something wrong.
     #[error("{} {}", findings.len(), if findings.len() == 1 { "problem in the configuration" } else { "problems in the configuration" })]
     Invalid {
-        /// The file that findings with a place are about; `None` when there is no file.
+        /// The file that the findings are about; `None` when it is the environment or the command line.
         source_file: Option<Source>,
         /// What is wrong; at least one.
         findings: Vec<Diagnostic>,
@@ -56,32 +56,34 @@ pub fn load(path: &Path, overrides: Vec<Override>) -> Result<Settings, ConfigErr
 /// # Errors
 /// [`ConfigError::Invalid`] with everything that is wrong.
 pub fn resolve(source: Option<Source>, overrides: Vec<Override>) -> Result<Settings, ConfigError> {
-    match settings(source.as_ref(), overrides) {
-        Ok(settings) => Ok(settings),
-        Err(findings) => Err(ConfigError::Invalid { source_file: source, findings }),
-    }
+    let file = match source.as_ref().map(read).transpose() {
+        Ok(file) => file,
+        Err(findings) => return Err(ConfigError::Invalid { source_file: source, findings }),
+    };
+    let (document, warnings) = file.unzip();
+    settings(source.as_ref().zip(document), overrides)
+        .map(|settings| Settings { warnings: warnings.unwrap_or_default(), ..settings })
+        .map_err(|findings| {
+            let in_file = findings.iter().any(|finding| finding.span.is_some());
+            ConfigError::Invalid { source_file: source.filter(|_| in_file), findings }
+        })
 }
 
-fn settings(source: Option<&Source>, overrides: Vec<Override>) -> Result<Settings, Vec<Diagnostic>> {
-    let (file, warnings) = source.map(read).transpose()?.unzip();
-    let mut tree = file.as_ref().map_or_else(|| Value::Object(Map::new()), Document::to_json);
+fn settings(file: Option<(&Source, Document)>, overrides: Vec<Override>) -> Result<Settings, Vec<Diagnostic>> {
+    let mut tree = file.as_ref().map_or_else(|| Value::Object(Map::new()), |(_, document)| document.to_json());
     let wrong: Vec<Diagnostic> = overrides.iter().filter_map(|value| put(&mut tree, value)).collect();
     if !wrong.is_empty() {
         return Err(wrong);
     }
     let config = typed(tree)?;
-    let path_and_file = source.map(|source| source.path.clone()).zip(file);
-    let origins = Origins { file: path_and_file, overrides };
-    let conflicts = check::conflicts(&config).iter().map(|conflict| conflict.finding(&origins)).collect::<Vec<_>>();
-    if !conflicts.is_empty() {
-        return Err(conflicts);
-    }
-    Ok(Settings { config, origins, warnings: warnings.unwrap_or_default() })
+    let origins = Origins { file: file.map(|(source, document)| (source.path.clone(), document)), overrides };
+    let conflicts: Vec<_> = check::conflicts(&config).iter().map(|conflict| conflict.finding(&origins)).collect();
+    if conflicts.is_empty() { Ok(Settings { config, origins, warnings: Vec::new() }) } else { Err(conflicts) }
 }
 
 fn read(source: &Source) -> Result<(Document, Vec<Diagnostic>), Vec<Diagnostic>> {
     let document = documents(&source.bytes, Format::Yaml, &Budget::default())
-        .pop()
+        .next()
         .expect("a YAML file is one document or one finding")
         .map_err(|finding| vec![*finding])?;
     let (errors, warnings) = by_itself(&document, &source.path);
@@ -121,7 +123,7 @@ fn put(tree: &mut Value, value: &Override) -> Option<Diagnostic> {
     let mut alone = Value::Object(Map::new());
     insert(&mut alone, &value.key, scalar.clone());
     let text = alone.to_string();
-    let document = documents(text.as_bytes(), Format::Json, &Budget::default()).pop().and_then(Result::ok);
+    let document = documents(text.as_bytes(), Format::Json, &Budget::default()).next().and_then(Result::ok);
     let wrong = document.and_then(|document| by_itself(&document, Path::new("")).0.into_iter().next());
     if let Some(finding) = wrong {
         return Some(without_place(finding, &value.origin));

@@ -90,7 +90,7 @@ pub struct RunMode {
 #[serde(default)]
 pub struct RunDefaults {
     /// Hours of work, backoff included and waiting for people excluded, after which a human is called. May be a fraction.
-    #[schemars(range(max = 8760), extend("exclusiveMinimum" = 0))]
+    #[schemars(range(min = 0.000_001, max = 8760))]
     pub timeout_hours: f64,
 }
 

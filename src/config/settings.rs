@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Command, ConfigDocument, OperatorChoice, Origin, Override, Retry};
 use crate::contract::{BudgetRanges, ContextEditingConfig, ContextLimits, EffortConfig, Phase};
-use crate::diag::{Diagnostic, Document};
+use crate::diag::{Diagnostic, Document, Node};
 use crate::policy::{Backoff, TriggerLimits};
 
 /// The configuration in force.
@@ -204,8 +204,13 @@ impl Origins {
         if let Some(strongest) = self.overrides.iter().rfind(|value| value.key == key) {
             return strongest.origin.clone();
         }
-        let pointer = format!("/{}", key.replace('.', "/"));
-        let in_file = self.file.as_ref().and_then(|(path, document)| Some((path, document.span_of(&pointer)?)));
-        in_file.map_or(Origin::Default, |(path, span)| Origin::File { path: path.clone(), line: span.start.line })
+        let node = self.node(&format!("/{}", key.replace('.', "/")));
+        let in_file = self.file.as_ref().map(|(path, _)| path).zip(node);
+        in_file.map_or(Origin::Default, |(path, node)| Origin::File { path: path.clone(), line: node.span.start.line })
+    }
+
+    /// The value at a JSON pointer, as it stands in the file.
+    pub(super) fn node(&self, pointer: &str) -> Option<&Node> {
+        self.file.as_ref().and_then(|(_, document)| document.node_at(pointer))
     }
 }

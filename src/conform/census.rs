@@ -42,7 +42,10 @@ impl Resident {
 pub(super) fn residents(mark: &str) -> Vec<Resident> {
     let all = processes();
     let spared = ancestors(&all);
-    let marked: BTreeSet<i32> = all.keys().copied().filter(|pid| is_marked(*pid, mark)).collect();
+    // What began before the judge is no work of its, and need not be asked for its environment.
+    let birth = all.get(&own()).map_or(0, |status| status.began);
+    let young = all.iter().filter(|(_, status)| status.lives && status.began >= birth);
+    let marked: BTreeSet<i32> = young.map(|(pid, _)| *pid).filter(|pid| is_marked(*pid, mark)).collect();
     let found = all.iter().filter(|(pid, status)| {
         status.lives && !spared.contains(pid) && {
             marked.contains(pid)
@@ -85,8 +88,11 @@ fn processes() -> BTreeMap<i32, Status> {
 
 /// Ourselves and everything above us.
 fn ancestors(all: &BTreeMap<i32, Status>) -> BTreeSet<i32> {
-    let own = getpid().as_raw_nonzero().get();
-    std::iter::once(own).chain(above(own, all)).collect()
+    std::iter::once(own()).chain(above(own(), all)).collect()
+}
+
+fn own() -> i32 {
+    getpid().as_raw_nonzero().get()
 }
 
 /// The parents of a process, nearest first.
@@ -123,11 +129,11 @@ mod tests {
 
     #[test]
     fn we_and_ours_above_are_never_found() {
-        let own = Status::of(getpid().as_raw_nonzero().get()).expect("Linux");
+        let ours = Status::of(own()).expect("Linux");
         let spared = ancestors(&processes());
-        assert!(spared.contains(&own.parent));
+        assert!(spared.contains(&ours.parent));
         // Our own command line is no mark of a case, but it is a word that surely stands in it.
-        let mark = command_line(getpid().as_raw_nonzero().get());
+        let mark = command_line(own());
         assert!(residents(&mark).iter().all(|resident| !spared.contains(&resident.pid)));
     }
 }

@@ -125,10 +125,11 @@ fn filled_step(step: &Step, drawn: &BTreeMap<String, Value>) -> Step {
         Step::Resolve(action) => Step::Resolve(text(action)),
         Step::Write { path, content } => Step::Write { path: text(path), content: text(content) },
         Step::Delete(path) => Step::Delete(text(path)),
-        Step::Edit { path, set, remove } => {
-            let set = set.iter().map(|(key, value)| (text(key), names::value(drawn, value))).collect();
-            Step::Edit { path: text(path), set, remove: remove.iter().map(|key| text(key)).collect() }
-        }
+        Step::Edit { path, set, remove } => Step::Edit {
+            path: text(path),
+            set: set.iter().map(|(key, value)| (text(key), names::value(drawn, value))).collect(),
+            remove: remove.iter().map(|key| text(key)).collect(),
+        },
         Step::State | Step::Fresh => step.clone(),
     }
 }

@@ -18,13 +18,14 @@ mod manifest;
 pub mod names;
 mod observation;
 mod probe;
+mod proof;
 mod reason;
 mod rig;
 mod sighting;
 mod suite;
 mod survey;
 mod transcript;
-pub mod trial;
+
 mod variant;
 mod verdict;
 mod workspace;
@@ -46,6 +47,7 @@ pub use observation::{
     UsageSeen,
 };
 pub use probe::probe;
+pub use proof::{RedCase, Row, differences, table};
 pub use reason::Reason;
 pub use rig::{RigOptions, identify, observe};
 pub use suite::{

@@ -28,7 +28,7 @@ const SIGNAL_FILE: &str = "LOA_SIGNAL_FILE";
 /// The argument that makes the probe a process that only stays.
 const SLEEP: &str = "--sleep";
 /// How long a left-behind process stays when nobody ends it: beyond every budget, yet not for ever.
-const STAY: Duration = Duration::from_secs(600);
+const STAY: Duration = Duration::from_mins(10);
 /// The exit code of a probe that could not do its work; no case draws it.
 const BROKEN: u8 = 70;
 

@@ -95,7 +95,7 @@ pub(super) fn glob(pattern: &str) -> Result<Regex, regex::Error> {
 
 /// A text read as one YAML document.
 pub(super) fn yaml(text: &str) -> Option<Value> {
-    let document = documents(text.as_bytes(), Format::Yaml, &Budget::default()).pop()?;
+    let document = documents(text.as_bytes(), Format::Yaml, &Budget::default()).next()?;
     Some(document.ok()?.to_json())
 }
 

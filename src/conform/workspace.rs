@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use super::draw::Script;
+use super::{journal, sighting};
 use crate::contract::Phase;
 use crate::system::scratch::{self, ScratchError};
 
@@ -18,10 +19,12 @@ use crate::system::scratch::{self, ScratchError};
 const APPROVAL: &str = "autonomous_agent.require_human_deploy_approval";
 /// Loa's name of its configuration.
 const CONFIG: &str = ".loa.config.yaml";
-/// Who makes the commits of a workspace, the runtime's own included.
+/// Who makes the commits of a workspace, the runtime's own included; and nothing that only costs time in a place that
+/// nobody keeps.
 const GIT_CONFIG: &str = "\
 [user]\n\tname = Judge\n\temail = judge@localhost\n\
-[init]\n\tdefaultBranch = main\n\ttemplateDir =\n[commit]\n\tgpgSign = false\n[gc]\n\tauto = 0\n";
+[init]\n\tdefaultBranch = main\n\ttemplateDir =\n[commit]\n\tgpgSign = false\n[maintenance]\n\tauto = false\n\
+[core]\n\tfsync = none\n";
 
 /// A lab that could not be laid.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +82,21 @@ impl Lab {
         scratch::lay(&self.workspace().join(path), content.as_bytes())
     }
 
+    /// Changes top-level keys of a YAML mapping of the workspace. Where there is no mapping, it does nothing: what the
+    /// runtime failed to leave, nobody can edit.
+    pub(super) fn edit(
+        &mut self,
+        path: &str,
+        set: &BTreeMap<String, Value>,
+        remove: &[String],
+    ) -> Result<(), LabError> {
+        let text = journal::file(&self.workspace().join(path)).map(|file| file.text);
+        let Some(Value::Object(mut mapping)) = text.and_then(|text| sighting::yaml(&text)) else { return Ok(()) };
+        mapping.retain(|key, _| !remove.contains(key));
+        mapping.extend(set.clone());
+        Ok(self.write(path, &serde_yaml::to_string(&mapping)?)?)
+    }
+
     /// The files of the workspace that the judge laid.
     pub(super) fn laid(&self) -> &BTreeSet<String> {
         &self.laid
@@ -125,7 +143,8 @@ impl Lab {
             scratch::lay_program(&script, phase_script(judge, &self.socket(), phase)?.as_bytes())?;
             phases.push(json!({ "id": phase, "command": [spelt(&script)?] }));
         }
-        let plan = json!({ "phases": phases }).to_string();
+        // With a newline at its end, so that a shell's `read` sees the last line as well.
+        let plan = format!("{}\n", json!({ "phases": phases }));
         Ok(scratch::lay(&self.plan(), plan.as_bytes())?)
     }
 }

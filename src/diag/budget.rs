@@ -10,7 +10,7 @@ pub struct Budget {
     /// Levels of lists and mappings inside each other. Default 64. The tree is walked recursively, so nobody should ask
     /// for more than [`Budget::DEEPEST`].
     pub depth: u64,
-    /// Values of a document, keys not counted. Default 1,000,000.
+    /// Values of a document, keys not counted. Default 500,000.
     pub nodes: u64,
     /// Bytes of a file. Default 16 MiB.
     pub bytes: u64,
@@ -33,7 +33,7 @@ pub enum Limit {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { depth: 64, nodes: 1_000_000, bytes: 16 << 20, aliases: 8 << 20 }
+        Self { depth: 64, nodes: 500_000, bytes: 16 << 20, aliases: 8 << 20 }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One document: a tree with spans, and its lookups.
 
-use super::{Node, Span, Value};
+use super::{Budget, Node, Read, Span, Value, documents};
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,17 @@ pub struct Document {
 impl Document {
     pub(super) fn new(root: Node) -> Self {
         Self { root }
+    }
+
+    /// Reads the one document of a file; of JSON lines the first.
+    ///
+    /// # Errors
+    /// The finding that keeps it from being read.
+    ///
+    /// # Panics
+    /// Never: a file without a document is an error.
+    pub fn read(bytes: &[u8], format: Format, budget: &Budget) -> Read<Self> {
+        documents(bytes, format, budget).next().expect("a file without a document is an error")
     }
 
     /// The outermost value.

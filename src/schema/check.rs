@@ -20,6 +20,9 @@ pub struct Checker {
 }
 
 impl Checker {
+    /// A document that is wrong in more places is cut short here, so that it costs no more memory than a good one.
+    pub const MOST_FINDINGS: usize = 1_000;
+
     /// Compiles the kind's schema.
     ///
     /// # Panics
@@ -38,24 +41,27 @@ impl Checker {
         &self.kind
     }
 
-    /// Every finding about a file, in the order of the file. `path` says where it came from, for the format and the rules.
+    /// Every finding about a file, in the order of the file, up to [`Checker::MOST_FINDINGS`]. `path` says where it came
+    /// from, for the format and the rules.
     #[must_use]
     pub fn check(&self, bytes: &[u8], path: &Utf8Path, budget: &Budget) -> Vec<Diagnostic> {
         let documents = documents(bytes, self.kind.format_of(path), budget);
-        let findings = documents.into_iter().flat_map(|document| match document {
+        let findings = documents.flat_map(|document| match document {
             Ok(document) => self.check_document(&document, path).0,
             Err(finding) => vec![*finding],
         });
-        findings.collect()
+        bounded(findings)
     }
 
-    /// Every finding about one document that was read already, and the document as JSON has it.
+    /// The findings about one document that was read already, and the document as JSON has it. Of errors by the schema
+    /// there is at most one more than [`Checker::MOST_FINDINGS`], so that a caller sees that there are more.
     #[must_use]
     pub fn check_document(&self, document: &Document, path: &Utf8Path) -> (Vec<Diagnostic>, Value) {
         let json = document.to_json();
         let case = Case { schema: &self.schema, document };
+        let errors = self.validator.iter_errors(&json);
         let mut findings: Vec<Diagnostic> =
-            self.validator.iter_errors(&json).flat_map(|error| case.explain(&error)).collect();
+            errors.flat_map(|error| case.explain(&error)).take(Self::MOST_FINDINGS + 1).collect();
         only_the_cause(&mut findings);
         let subject = Subject { path, document };
         findings.extend(self.kind.lint_rules().iter().flat_map(|rule| (rule.check)(&subject)));
@@ -73,8 +79,7 @@ impl Checker {
         path: &Utf8Path,
         budget: &Budget,
     ) -> Result<T, Vec<Diagnostic>> {
-        let document =
-            documents(bytes, self.kind.format_of(path), budget).swap_remove(0).map_err(|finding| vec![*finding])?;
+        let document = Document::read(bytes, self.kind.format_of(path), budget).map_err(|finding| vec![*finding])?;
         let (findings, json) = self.check_document(&document, path);
         if findings.iter().any(|finding| finding.severity == crate::diag::Severity::Error) {
             return Err(findings);
@@ -92,4 +97,18 @@ fn only_the_cause(findings: &mut Vec<Diagnostic>) {
     let mistyped: HashSet<Option<String>> =
         findings.iter().filter(|finding| finding.code == "type").map(|finding| finding.pointer.clone()).collect();
     findings.retain(|finding| finding.code == "type" || !mistyped.contains(&finding.pointer));
+}
+
+/// As many findings as anybody wants, and one that says so when there are more.
+fn bounded(findings: impl Iterator<Item = Diagnostic>) -> Vec<Diagnostic> {
+    let most = Checker::MOST_FINDINGS;
+    let mut kept: Vec<Diagnostic> = findings.take(most + 1).collect();
+    if kept.len() > most {
+        kept.truncate(most);
+        kept.push(
+            Diagnostic::error("too-many", format!("the check stopped after {most} findings"))
+                .help("mend these first, and check again"),
+        );
+    }
+    kept
 }

@@ -1,9 +1,12 @@
 //! From an error of the schema library to a finding for people: place, expected, found, help.
 
+use std::collections::HashSet;
+
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Error;
 use serde_json::Value;
 
+use super::Checker;
 use super::expect::{alternatives, resolve, words};
 use crate::diag::{Diagnostic, Document, Entry, Node, Value as Found, closest, tokens};
 
@@ -20,7 +23,7 @@ impl Case<'_> {
         match error.kind() {
             Error::Required { property: Value::String(name) } => vec![self.missing(error, name)],
             Error::AdditionalProperties { unexpected } | Error::UnevaluatedProperties { unexpected } => {
-                unexpected.iter().map(|key| self.unknown(error, key)).collect()
+                self.unknown(error, unexpected)
             }
             Error::AnyOf { context } | Error::OneOfNotValid { context } => self.alternatives(error, context),
             _ => vec![self.wrong(error)],
@@ -49,31 +52,39 @@ impl Case<'_> {
     fn misspelt(&self, holder: &str, shape: &Value, name: &str) -> Option<&Entry> {
         let entries = self.document.node_at(holder)?.entries();
         let known = |key: &str| shape.pointer("/properties").and_then(|known| known.get(key)).is_some();
-        let strangers = || entries.iter().filter(|entry| !known(&entry.key));
+        // Who has more strangers than this did not misspell one key.
+        let strangers = || entries.iter().filter(|entry| !known(&entry.key)).take(64);
         let near = closest(name, strangers().map(|entry| entry.key.as_str()))?;
         entries.iter().find(|entry| entry.key == near)
     }
 
-    fn unknown(&self, error: &ValidationError<'_>, key: &str) -> Diagnostic {
+    /// One finding a key. The mapping is walked once, because a hostile one has very many keys.
+    fn unknown(&self, error: &ValidationError<'_>, unexpected: &[String]) -> Vec<Diagnostic> {
         let holder = error.instance_path().as_str();
-        let node = self.document.node_at(holder);
+        let entries = self.document.node_at(holder).map_or(&[][..], Node::entries);
         let known: Vec<&str> = match self.shape(error).get("properties") {
             Some(Value::Object(known)) => known.keys().map(String::as_str).collect(),
             _ => Vec::new(),
         };
-        let free = known.iter().copied().filter(|name| node.is_none_or(|node| node.entry(name).is_none()));
-        let help = match closest(key, free) {
-            Some(name) => format!("did you mean `{name}`?"),
-            None => "remove the key; this format has no others than its own".to_owned(),
+        let taken: HashSet<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+        let free: Vec<&str> = known.iter().copied().filter(|name| !taken.contains(name)).collect();
+        let expected = alternatives(&known.into_iter().map(Value::from).collect::<Vec<_>>());
+        let strangers: HashSet<&str> = unexpected.iter().map(String::as_str).collect();
+        let strange = entries.iter().filter(|entry| strangers.contains(entry.key.as_str()));
+        let finding = |entry: &Entry| {
+            let key = &entry.key;
+            let help = match closest(key, free.iter().copied()) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => "remove the key; this format has no others than its own".to_owned(),
+            };
+            Diagnostic::error("unknown-key", format!("{} has no key `{key}`", title(holder)))
+                .at(entry.key_span)
+                .of(format!("{holder}/{}", escape(key)))
+                .expected(expected.as_str())
+                .found(format!("the key `{key}`"))
+                .help(help)
         };
-        let names: Vec<Value> = known.into_iter().map(Value::from).collect();
-        let mut finding = Diagnostic::error("unknown-key", format!("{} has no key `{key}`", title(holder)))
-            .of(format!("{holder}/{}", escape(key)))
-            .expected(alternatives(&names))
-            .found(format!("the key `{key}`"))
-            .help(help);
-        finding.span = node.and_then(|node| node.entry(key)).map(|entry| entry.key_span);
-        finding
+        strange.take(Checker::MOST_FINDINGS + 1).map(finding).collect()
     }
 
     fn wrong(&self, error: &ValidationError<'_>) -> Diagnostic {

@@ -24,6 +24,13 @@ impl Moment {
     pub fn since(self, earlier: Self) -> Duration {
         self.steady.saturating_duration_since(earlier.steady)
     }
+
+    /// The moment that lies `time` after this one.
+    #[must_use]
+    pub fn later(self, time: Duration) -> Self {
+        let wall = self.wall.checked_add(time).unwrap_or(Timestamp::MAX);
+        Self { wall, steady: self.steady.checked_add(time).unwrap_or(self.steady) }
+    }
 }
 
 /// Reads both clocks.

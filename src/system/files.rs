@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use tempfile::Builder;
+use tempfile::{Builder, NamedTempFile};
 
 /// How the name of an unfinished write ends; one that is left behind by a killed process may be removed.
 const UNFINISHED: &str = ".unfinished";
@@ -61,19 +61,34 @@ impl Privacy {
 /// # Errors
 /// [`FileError`] when any step fails; the old content is then untouched.
 pub fn write_durably(path: &Path, content: &[u8], privacy: Privacy) -> Result<(), FileError> {
+    let unfinished = unfinished(path, content, privacy)?;
+    unfinished.persist(path).map_err(|error| FileError::at("write", path)(error.error))?;
+    sync_folder(folder_of(path))
+}
+
+/// Makes a new file, durably; one that is there already stays as it is.
+///
+/// # Errors
+/// [`FileError`]; with [`io::ErrorKind::AlreadyExists`] inside when something has the name.
+pub fn create_durably(path: &Path, content: &[u8], privacy: Privacy) -> Result<(), FileError> {
+    let unfinished = unfinished(path, content, privacy)?;
+    unfinished.persist_noclobber(path).map_err(|error| FileError::at("create", path)(error.error))?;
+    sync_folder(folder_of(path))
+}
+
+/// The content under a temporary name beside the file, on disk.
+fn unfinished(path: &Path, content: &[u8], privacy: Privacy) -> Result<NamedTempFile, FileError> {
     let failed = || FileError::at("write", path);
-    let folder = folder_of(path);
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut unfinished = Builder::new()
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut file = Builder::new()
         .prefix(&format!(".{name}."))
         .suffix(UNFINISHED)
         .permissions(Permissions::from_mode(privacy.mode()))
-        .tempfile_in(folder)
+        .tempfile_in(folder_of(path))
         .map_err(failed())?;
-    unfinished.write_all(content).map_err(failed())?;
-    unfinished.as_file().sync_all().map_err(failed())?;
-    unfinished.persist(path).map_err(|error| failed()(error.error))?;
-    sync_folder(folder)
+    file.write_all(content).map_err(failed())?;
+    file.as_file().sync_all().map_err(failed())?;
+    Ok(file)
 }
 
 /// Creates a folder and those above it, and makes their names durable. An existing folder is fine.

@@ -20,7 +20,7 @@ pub(super) fn open(folder: Option<&Path>) -> Result<Suite, Failure> {
 /// Prints findings; the failure counts them.
 pub(super) fn wrong(findings: &[Finding], what: &str) -> Failure {
     for Finding { file, text, diagnostic } in findings {
-        anstream::eprintln!("{}\n", full(&Source { name: file.as_str(), text }, diagnostic));
+        anstream::eprintln!("{}\n", full(&Source::new(file.as_str(), text), diagnostic));
     }
     Failure::new(ExitStatus::Config, format!("{what}: {} findings", findings.len()))
 }

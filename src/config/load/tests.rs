@@ -238,7 +238,23 @@ fn two_values_that_do_not_fit_are_a_finding_at_the_one_in_the_file() {
     assert_eq!(wrong(limits, Vec::new()), ["3:24 the soft limit is not below the hard limit"]);
     let equal = "autonomous_agent: { context: { soft_limit_tokens: 7, hard_limit_tokens: 7 } }\n";
     assert_eq!(wrong(equal, Vec::new()), ["1:51 the soft limit is not below the hard limit"]);
-    assert_eq!(wrong("{}", env("CONTEXT_SOFT_LIMIT", "150000")), ["- the soft limit is not below the hard limit"]);
+    for (file, name, value, expected) in [
+        (
+            "{}",
+            "CONTEXT_SOFT_LIMIT",
+            "150000",
+            "- environment variable CONTEXT_SOFT_LIMIT: the soft limit is not below the hard limit",
+        ),
+        (limits, "CONTEXT_SOFT_LIMIT", "1000", "3:24 the soft limit is not below the hard limit"),
+        (
+            "{}",
+            "CONTEXT_HARD_LIMIT",
+            "1",
+            "- environment variable CONTEXT_HARD_LIMIT: the soft limit is not below the hard limit",
+        ),
+    ] {
+        assert_eq!(wrong(file, env(name, value)), [expected]);
+    }
     let range = "effort:\n  budget_ranges:\n    low: { min: 9, max: 8 }\n";
     assert_eq!(wrong(range, Vec::new()), ["3:17 the least budget of `low` is more than its most"]);
 }

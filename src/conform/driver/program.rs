@@ -15,7 +15,7 @@ use crate::system::process::{Captured, Command, Exit, capture};
 /// How long a program may take to say its version.
 const VERSION_TIME: Duration = Duration::from_secs(20);
 /// How long making a program may take: a compiler from nothing.
-const BUILD_TIME: Duration = Duration::from_secs(20 * 60);
+const BUILD_TIME: Duration = Duration::from_mins(20);
 /// Bytes that are kept of what these two say.
 const KEPT: usize = 64 << 10;
 /// Where the hosts of this world keep their programs, when nobody says it.

@@ -54,8 +54,11 @@ pub(in crate::conform) async fn trial(
         Err(problem) => return Observation { rig_error: Some(problem), ..seen },
     };
     let ran = trial.run(&mut seen).await;
-    end_all(&trial.lab.mark()).await;
+    if ran.is_err() || !seen.orphans.is_empty() {
+        end_all(&trial.lab.mark()).await;
+    }
     let mut record = trial.stage.record();
+    record.notice_ends();
     seen.rig_error = ran.err().or(record.problem.take());
     seen.attempts = std::mem::take(&mut record.attempts);
     seen.usages = std::mem::take(&mut record.usages);
@@ -168,7 +171,7 @@ impl<'a> Trial<'a> {
                 ("delete", Vec::new(), ProcessEnd::Nothing)
             }
             Step::Edit { path, set, remove } => {
-                self.edit(path, set, remove)?;
+                self.lab.edit(path, set, remove).map_err(said)?;
                 ("edit", Vec::new(), ProcessEnd::Nothing)
             }
             Step::Fresh => {
@@ -179,21 +182,9 @@ impl<'a> Trial<'a> {
         if matches!(end, ProcessEnd::KilledAsPlanned | ProcessEnd::OutOfBudget) {
             // A runtime that was killed cannot clean up, and what it leaves must not disturb the next step.
             end_all(&self.lab.mark()).await;
+            self.stage.record().notice_ends();
         }
         Ok(self.finish(verb, argv, end, started, &before))
-    }
-
-    /// Edits the keys of a YAML mapping; does nothing where there is none.
-    fn edit(&mut self, path: &str, set: &BTreeMap<String, serde_json::Value>, remove: &[String]) -> Result<(), String> {
-        let Ok(bytes) = files::read(&self.lab.workspace().join(path), 1 << 20) else { return Ok(()) };
-        let mut read = crate::diag::documents(&bytes, crate::diag::Format::Yaml, &crate::diag::Budget::default());
-        let Ok(serde_json::Value::Object(mut mapping)) = read.swap_remove(0).map(|document| document.to_json()) else {
-            return Ok(());
-        };
-        mapping.retain(|key, _| !remove.contains(key));
-        mapping.extend(set.iter().map(|(key, value)| (key.clone(), value.clone())));
-        let text = serde_yaml::to_string(&mapping).map_err(said)?;
-        self.lab.write(path, &text).map_err(said)
     }
 
     /// Drives one verb, when the manifest has it.

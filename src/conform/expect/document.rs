@@ -12,12 +12,9 @@ const SHOWN: usize = 240;
 /// # Errors
 /// Why the text is not one.
 pub(super) fn read(text: &str) -> Result<Value, String> {
-    let mut documents = documents(text.as_bytes(), Format::Yaml, &Budget::default());
-    match (documents.len(), documents.swap_remove(0)) {
-        (1, Ok(document)) => Ok(document.to_json()),
-        (1, Err(finding)) => Err(clip(&finding.message)),
-        (several, _) => Err(format!("{several} documents in one file")),
-    }
+    let read = documents(text.as_bytes(), Format::Yaml, &Budget::default()).next();
+    let document = read.expect("a YAML file is one document or one finding");
+    document.map(|document| document.to_json()).map_err(|finding| clip(&finding.message))
 }
 
 /// A value as one short line of JSON.

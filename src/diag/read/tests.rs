@@ -6,11 +6,11 @@ use super::*;
 use crate::diag::Place;
 
 fn yaml(text: &str) -> Read<Document> {
-    documents(text.as_bytes(), Format::Yaml, &Budget::default()).remove(0)
+    Document::read(text.as_bytes(), Format::Yaml, &Budget::default())
 }
 
 fn json(text: &str) -> Read<Document> {
-    documents(text.as_bytes(), Format::Json, &Budget::default()).remove(0)
+    Document::read(text.as_bytes(), Format::Json, &Budget::default())
 }
 
 fn place(finding: &Diagnostic) -> (u32, u32) {
@@ -80,11 +80,10 @@ fn encodings_other_than_utf8_are_named() {
         (b"a: 1\nb: \xe9t\xe9\n", "encoding", Some((2, 4))),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "binary", None),
     ] {
-        let finding = documents(bytes, Format::Yaml, &Budget::default()).remove(0).expect_err(code);
+        let finding = Document::read(bytes, Format::Yaml, &Budget::default()).expect_err(code);
         assert_eq!((finding.code, finding.span.map(|_| place(&finding))), (code, at));
     }
-    let with_mark =
-        documents(b"\xef\xbb\xbfa: 1\n", Format::Yaml, &Budget::default()).remove(0).expect("a mark is fine");
+    let with_mark = Document::read(b"\xef\xbb\xbfa: 1\n", Format::Yaml, &Budget::default()).expect("a mark is fine");
     assert_eq!((with_mark.to_json(), with_mark.span_of("/a").map(|s| s.start.column)), (json!({"a": 1}), Some(4)));
 }
 
@@ -164,12 +163,12 @@ fn json_is_json_and_not_yaml() {
 
 #[test]
 fn json_lines_go_on_after_a_bad_line_and_keep_their_numbers() {
-    let read = |text: &str| documents(text.as_bytes(), Format::JsonLines, &Budget::default());
+    let read = |text: &str| documents(text.as_bytes(), Format::JsonLines, &Budget::default()).collect::<Vec<_>>();
     let lines = read("{\"a\": 1}\n\nnot json\n{\"b\": 2}\n");
     assert_eq!(lines.len(), 3);
     assert_eq!(place(lines[1].as_ref().expect_err("not json")), (3, 1));
     let last = lines[2].as_ref().expect("a value").span_of("/b").expect("stands there");
     assert_eq!(last.start.to_string(), "4:7");
     assert_eq!(read("{\n  \"a\": 1\n}\n").len(), 1, "one object over several lines");
-    assert_eq!(read("").remove(0).expect_err("nothing").code, "empty");
+    assert_eq!(read("")[0].clone().expect_err("nothing").code, "empty");
 }

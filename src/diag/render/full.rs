@@ -54,7 +54,7 @@ fn region<'a>(source: &Source<'a>, spans: &[(Span, Option<&'a str>)]) -> Snippet
     let (first, last) = (numbers().min().unwrap_or(1), numbers().max().unwrap_or(1));
     let mut text = String::new();
     let mut offsets = Vec::new();
-    for line in source.lines(first, last) {
+    for line in (first..=last).filter_map(|number| source.line(number)) {
         offsets.push(text.len());
         text.push_str(line);
         text.push('\n');

@@ -3,36 +3,60 @@
 mod full;
 mod json;
 
+use std::cell::Cell;
+
 pub use full::full;
 pub use json::json;
 
 /// The file that a finding is about.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Source<'a> {
-    /// Its name, as the reader of the finding knows it.
-    pub name: &'a str,
-    /// Its text; bytes that are no UTF-8 replaced, empty when the file was too large to be read.
-    pub text: &'a str,
+    name: &'a str,
+    text: &'a str,
+    /// Where the last line that was asked for stands. Findings come in the order of the file, so the next is never far,
+    /// and a file of one endless line is not searched for its end again and again.
+    last: Cell<Line>,
+}
+
+/// A line by its number, from 1, and its bytes.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    number: u32,
+    start: usize,
+    end: usize,
 }
 
 impl<'a> Source<'a> {
-    /// A line, counted from 1, without its end.
-    fn line(&self, number: u32) -> Option<&'a str> {
-        self.lines(number, number).next()
+    /// A file by its name, as the reader of the finding knows it, and its text: bytes that are no UTF-8 replaced, empty
+    /// when the file was too large to be read.
+    #[must_use]
+    pub fn new(name: &'a str, text: &'a str) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        Self { name, text, last: Cell::new(line_from(text, 1, 0)) }
     }
 
-    /// Lines from `first` to `last`, both counted from 1. They end in LF, CR LF or CR.
-    fn lines(&self, first: u32, last: u32) -> impl Iterator<Item = &'a str> + use<'a> {
-        let mut rest = Some(self.text.strip_prefix('\u{feff}').unwrap_or(self.text));
-        let lines = std::iter::from_fn(move || {
-            let text = rest?;
-            let Some(end) = text.find(['\n', '\r']) else { return rest.take() };
-            let after = if text[end..].starts_with("\r\n") { end + 2 } else { end + 1 };
-            rest = Some(&text[after..]);
-            Some(&text[..end])
-        });
-        lines.skip(first.saturating_sub(1) as usize).take((last + 1).saturating_sub(first) as usize)
+    /// A line, counted from 1, without its end: LF, CR LF or CR.
+    fn line(&self, number: u32) -> Option<&'a str> {
+        let mut line = self.last.get();
+        if number < line.number {
+            line = line_from(self.text, 1, 0);
+        }
+        while line.number < number {
+            let ending = &self.text[line.end..];
+            let length = if ending.starts_with("\r\n") { 2 } else { 1 };
+            if ending.is_empty() {
+                return None;
+            }
+            line = line_from(self.text, line.number + 1, line.end + length);
+        }
+        self.last.set(line);
+        Some(&self.text[line.start..line.end])
     }
+}
+
+fn line_from(text: &str, number: u32, start: usize) -> Line {
+    let end = text[start..].find(['\n', '\r']).map_or(text.len(), |length| start + length);
+    Line { number, start, end }
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! What a finding looks like.
 
 use super::*;
-use crate::diag::{Budget, Diagnostic, Format, documents};
+use crate::diag::{Budget, Diagnostic, Document, Format};
 
 fn plain(text: &str, finding: &Diagnostic) -> String {
-    anstream::adapter::strip_str(&full(&Source { name: "a.yaml", text }, finding)).to_string()
+    anstream::adapter::strip_str(&full(&Source::new("a.yaml", text), finding)).to_string()
 }
 
 fn read(text: &str) -> Box<Diagnostic> {
-    documents(text.as_bytes(), Format::Yaml, &Budget::default()).remove(0).expect_err("a bad document")
+    Document::read(text.as_bytes(), Format::Yaml, &Budget::default()).expect_err("a bad document")
 }
 
 #[test]
@@ -32,4 +32,20 @@ fn a_finding_without_a_place_names_the_file() {
 fn a_finding_for_machines_has_stable_keys() {
     let text = "a: 1\na: 2\n";
     insta::assert_snapshot!(format!("{:#}", json("a.yaml", &read(text))));
+}
+
+#[test]
+fn lines_are_found_in_any_order_and_by_any_ending() {
+    let source = Source::new("a.yaml", "\u{feff}one\ntwo\r\nthree\rfour\n");
+    for (number, line) in [
+        (3, Some("three")),
+        (1, Some("one")),
+        (4, Some("four")),
+        (2, Some("two")),
+        (5, Some("")),
+        (6, None),
+        (5, Some("")),
+    ] {
+        assert_eq!(source.line(number), line, "line {number}");
+    }
 }

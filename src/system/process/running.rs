@@ -37,6 +37,8 @@ pub struct Running {
     group: u32,
     pieces: mpsc::Receiver<Piece>,
     exit: Option<(ExitStatus, Instant)>,
+    /// When it last wrote something, or ended. Kept here, because a caller may drop `next` more often than silence lasts.
+    heard: Instant,
 }
 
 impl Running {
@@ -49,7 +51,7 @@ impl Running {
             tokio::spawn(pump(pipe, Stream::Stderr, sender));
         }
         let group = child.id().expect("a child that was not awaited has an id");
-        Self { child, group, pieces, exit: None }
+        Self { child, group, pieces, exit: None, heard: Instant::now() }
     }
 
     /// The process group, which equals the child's process id.
@@ -66,14 +68,17 @@ impl Running {
                 biased;
                 Some(piece) = self.pieces.recv() => return Event::Output(piece),
                 status = self.child.wait() => {
-                    self.exit = Some((known(status), Instant::now() + DRAIN));
+                    self.heard = Instant::now();
+                    self.exit = Some((known(status), self.heard + DRAIN));
                 }
             }
         }
         let Some((status, latest)) = self.exit else { unreachable!("set just above") };
-        let until = latest.min(Instant::now() + SILENCE);
-        match timeout_at(until, self.pieces.recv()).await {
-            Ok(Some(piece)) => Event::Output(piece),
+        match timeout_at(latest.min(self.heard + SILENCE), self.pieces.recv()).await {
+            Ok(Some(piece)) => {
+                self.heard = Instant::now();
+                Event::Output(piece)
+            }
             Ok(None) | Err(_) => Event::Ended(status.into()),
         }
     }

@@ -78,3 +78,14 @@ fn the_ladder_ends_the_deaf_and_the_whole_group() {
         }
     });
 }
+
+#[test]
+fn a_caller_that_looks_away_often_does_not_prolong_the_silence() {
+    block(async {
+        let mut running = sh("sleep 60 & exit 0").spawn().expect("sh");
+        let begun = Instant::now();
+        while timeout(Duration::from_millis(20), running.next()).await.is_err() {}
+        assert!(begun.elapsed() < DRAIN / 2, "{:?}", begun.elapsed());
+        kill_group(running.group(), Duration::ZERO).await;
+    });
+}

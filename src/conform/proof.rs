@@ -1,4 +1,4 @@
-//! The trial of the judge: what the whole suite said about each variant, held against what the variant declares.
+//! The proof of the judge: what the whole suite said about each variant, held against what the variant declares.
 //!
 //! A kill counts only by the declared case for the declared reason: a variant that dies of something else shows that the
 //! suite noticed trouble, not that it noticed this. Pure; the runs are the survey's business.

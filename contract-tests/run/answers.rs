@@ -1,0 +1,157 @@
+//! What a human does: answers, halts, approves (Escalation Handling).
+
+use super::{Workspace, until};
+use crate::run::workspace::collected;
+
+fn stopped() -> Workspace {
+    let workspace =
+        Workspace::only(&[("discovery", "true"), ("design", "test -f fixed || exit 2"), ("submit", "true")]);
+    workspace.run().exits(2);
+    workspace
+}
+
+#[test]
+fn nothing_goes_on_without_an_answer() {
+    let workspace = stopped();
+    workspace.resume().exits(2).says(&["waits for an answer", "loa-run resolve"]);
+    workspace.run().exits(2).says(&["not finished", "--fresh"]);
+    assert_eq!(workspace.starts("design"), 1);
+    let wrong = workspace.loa(&["resolve", "shrug"]).exits(64);
+    for action in ["fix_and_resume", "skip_phase", "reset", "abort"] {
+        assert!(wrong.stderr.contains(action), "{}", wrong.stderr);
+    }
+}
+
+#[test]
+fn fix_and_resume_runs_the_failed_phase_again_and_goes_on() {
+    let workspace = stopped();
+    workspace.write("fixed", "");
+    workspace.loa(&["resolve", "fix_and_resume", "--notes", "mended"]).exits(0);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(66).says(&["waits for no answer"]);
+    let id = workspace.checkpoint("discovery")["execution_id"].clone();
+    workspace.resume().exits(0);
+    assert_eq!(workspace.ran(), ["discovery", "design", "design", "submit"]);
+    assert_eq!(workspace.checkpoint("submit")["execution_id"], id);
+    assert_eq!(workspace.record()["resolutions"][0]["resolution"]["notes"], "mended");
+}
+
+#[test]
+fn a_fix_that_is_none_calls_the_human_again() {
+    let workspace = stopped();
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(2);
+    assert_eq!(workspace.reports().len(), 2);
+    assert_eq!(workspace.starts("design"), 2);
+}
+
+#[test]
+fn skip_phase_goes_on_behind_it_and_records_who_and_why() {
+    let workspace = stopped();
+    workspace.loa(&["resolve", "skip_phase", "--notes", "not needed"]).exits(0);
+    workspace.resume().exits(0);
+    assert_eq!(workspace.ran(), ["discovery", "design", "submit"]);
+    let checkpoint = workspace.checkpoint("design");
+    assert_eq!(checkpoint["exit_code"], 0);
+    assert_eq!(checkpoint["summary"], "SKIPPED: not needed");
+    assert_eq!(checkpoint["decisions"][0]["reasoning"], "not needed");
+}
+
+#[test]
+fn reset_starts_over_and_keeps_what_was() {
+    let workspace = stopped();
+    let id = workspace.checkpoint("discovery")["execution_id"].clone();
+    workspace.write("fixed", "");
+    workspace.loa(&["resolve", "reset"]).exits(0);
+    assert!(workspace.checkpoint("discovery").is_null());
+    workspace.resume().exits(0);
+    assert_eq!(workspace.ran(), ["discovery", "design", "discovery", "design", "submit"]);
+    assert_ne!(workspace.checkpoint("discovery")["execution_id"], id);
+    let archived = workspace.path(&format!(".loa-run/archive/{}/discovery.yaml", id.as_str().expect("an id")));
+    assert!(archived.exists(), "{}", archived.display());
+}
+
+#[test]
+fn abort_is_for_good_and_keeps_what_is_there() {
+    let workspace = stopped();
+    workspace.loa(&["resolve", "abort"]).exits(0);
+    workspace.resume().exits(2).says(&["aborted", "--fresh"]);
+    workspace.run().exits(2);
+    assert_eq!(workspace.checkpoint("discovery")["exit_code"], 0);
+    workspace.write("fixed", "");
+    workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(0);
+}
+
+#[test]
+fn a_finished_execution_makes_place_for_the_next() {
+    let workspace = Workspace::only(&[("design", "true")]);
+    workspace.run().exits(0);
+    let first = workspace.checkpoint("design")["execution_id"].clone();
+    workspace.resume().exits(0);
+    assert_eq!(workspace.starts("design"), 1, "there is nothing to resume");
+    workspace.run().exits(0);
+    assert_ne!(workspace.checkpoint("design")["execution_id"], first);
+}
+
+#[test]
+fn deploy_waits_for_a_person() {
+    let workspace = Workspace::new(&[]);
+    workspace.config("runtime: { retry: { initial_ms: 1 } }\n");
+    workspace.run().exits(2).says(&["deploy", "approval"]);
+    assert_eq!(workspace.starts("deploy"), 0);
+    assert_eq!(workspace.report()["trigger"], "manual");
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(0);
+    assert_eq!((workspace.starts("deploy"), workspace.starts("learning")), (1, 1));
+}
+
+#[test]
+fn halt_stops_a_run_from_another_process() {
+    let workspace =
+        Workspace::only(&[("design", "test -f fixed && exit 0; echo $$ > up; sleep 60"), ("submit", "true")]);
+    let run = workspace.start();
+    until("the phase is up", || !workspace.read("up").is_empty());
+    workspace.loa(&["halt"]).exits(0);
+    collected(run).exits(2).says(&["halt", "A human is needed"]);
+    assert_eq!(workspace.report()["trigger"], "manual");
+    assert!(!super::exits::alive(workspace.read("up").trim()));
+    assert!(workspace.checkpoint("design").is_null(), "a phase that was stopped has no outcome");
+    workspace.write("fixed", "");
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(0);
+    workspace.loa(&["halt"]).exits(66);
+}
+
+#[test]
+fn the_state_is_that_of_the_contract() {
+    let workspace = stopped();
+    let state: serde_json::Value = serde_json::from_str(&workspace.loa(&["state"]).exits(0).stdout).expect("JSON");
+    assert_eq!(state["current_phase"], "design");
+    assert_eq!(state["completed_phases"], serde_json::json!(["discovery"]));
+    assert_eq!(state["last_checkpoint"]["phase"], "design");
+    let status = workspace.loa(&["status", "--json"]).exits(0).stdout;
+    let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
+    assert_eq!(status["status"], "escalated");
+    assert_eq!(status["pending"]["phase"], "design");
+    assert!(status.get("process").is_none());
+    Workspace::only(&[]).loa(&["state"]).exits(66).says(&["no execution"]);
+}
+
+#[test]
+fn machines_get_one_document_on_standard_output() {
+    let workspace = Workspace::only(&[("design", "echo noise; exit 2")]);
+    let ran = workspace.loa(&["run", "--plan", "plan.json", "--json"]).exits(2);
+    let document: serde_json::Value = serde_json::from_str(&ran.stdout).expect("nothing but JSON");
+    assert_eq!(document["end"], "escalated");
+    assert_eq!(document["call"]["phase"], "design");
+    assert!(ran.stderr.contains("design | noise"), "{}", ran.stderr);
+}
+
+#[test]
+fn init_writes_a_configuration_and_never_over_one() {
+    let workspace = Workspace::only(&[]);
+    workspace.loa(&["init"]).exits(74).says(&["never overwritten"]);
+    std::fs::remove_file(workspace.path(".loa.config.yaml")).expect("removed");
+    workspace.loa(&["init"]).exits(0);
+    workspace.loa(&["run", "--plan", "plan.json", "--dry-run"]).exits(78).says(&["phases"]);
+    workspace.loa(&["run", "--dry-run"]).exits(78).says(&["preflight", "command"]);
+}

@@ -1,0 +1,202 @@
+//! What nobody should have given to `loa-run`, and a host that fails it: a clear error each, nothing lost.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use super::workspace::{Ran, finished};
+use super::{Workspace, until};
+
+fn plan(workspace: &Workspace, bytes: &[u8]) -> Ran {
+    fs::write(workspace.path("plan.json"), bytes).expect("written");
+    workspace.run()
+}
+
+#[test]
+fn a_plan_that_is_none() {
+    let workspace = Workspace::only(&[("design", "true")]);
+    workspace.loa(&["run", "--plan", "nowhere.json"]).exits(66).says(&["nowhere.json"]);
+    workspace.loa(&["run", "--plan", "."]).exits(66).says(&["folder"]);
+    plan(&workspace, b"").exits(78).says(&["plan.json"]);
+    plan(&workspace, b"\x7fELF\0\0\xff\xfe").exits(78).says(&["plan.json"]);
+    plan(&workspace, br#"{"phases":[]}"#).exits(78);
+    plan(&workspace, br#"{"phases":[{"id":"quality","command":["true"]}]}"#).exits(78).says(&["quality", "design"]);
+    plan(&workspace, br#"{"phases":[{"id":"design","comand":["true"]}]}"#).exits(78).says(&["comand", "command"]);
+    plan(&workspace, br#"{"phases":[{"id":"design","command":[]}]}"#).exits(78);
+    let twice = br#"{"phases":[{"id":"design","command":"true"},{"id":"design","command":"true"}]}"#;
+    plan(&workspace, twice).exits(78).says(&["twice"]);
+    plan(&workspace, &vec![b' '; 50 << 20]).exits(66).says(&["longer"]);
+    assert!(workspace.ran().is_empty());
+}
+
+#[test]
+fn a_configuration_that_is_none() {
+    let workspace = Workspace::only(&[("design", "true")]);
+    let with = |bytes: &[u8]| {
+        fs::write(workspace.path(".loa.config.yaml"), bytes).expect("written");
+        workspace.run()
+    };
+    with(b"runtime: { retri: {} }\n").exits(78).says(&["retri", "retry"]);
+    with(b"runtime: { retry: { max: many } }\n").exits(78).says(&[".loa.config.yaml", "max"]);
+    with(b"\xff\xfe\0").exits(78);
+    with(b"a: [1, 2\n").exits(78);
+    with(&vec![b'#'; 50 << 20]).exits(66).says(&["longer"]);
+    fs::remove_file(workspace.path(".loa.config.yaml")).expect("removed");
+    fs::create_dir(workspace.path(".loa.config.yaml")).expect("made");
+    workspace.run().exits(66).says(&["folder"]);
+    assert!(workspace.ran().is_empty());
+}
+
+#[test]
+fn a_command_line_that_is_none() {
+    let workspace = Workspace::only(&[("design", "true")]);
+    for arguments in [&["run", "--plam", "x"][..], &["dance"], &["run", "--phase", "quality"], &["resolve"], &[]] {
+        workspace.loa(arguments).exits(64);
+    }
+    workspace.loa(&["run", "--plan", "plan.json", "--from", "deploy"]).exits(78).says(&["not in the plan"]);
+    workspace.loa(&["status", "--workspace", "/nowhere"]).exits(66);
+    let help = workspace.loa(&["--help"]).exits(0).stdout;
+    assert!(help.contains("Examples:") && help.contains("143"), "{help}");
+}
+
+#[test]
+fn a_phase_that_closes_its_output_floods_it_or_writes_anything() {
+    let rows = [
+        ("exec >&- 2>&-; exit 0", 0),
+        ("head -c 30000000 /dev/zero; exit 0", 0),
+        ("yes flood | head -n 300000; exit 0", 0),
+        ("head -c 100000 /dev/urandom; exit 0", 0),
+    ];
+    for (script, code) in rows {
+        let workspace = Workspace::only(&[("design", script)]);
+        let mut command = workspace.command(&["run", "--plan", "plan.json"]);
+        command.stdout(std::process::Stdio::null());
+        finished(command).exits(code);
+    }
+    let workspace = Workspace::only(&[("design", "yes flood | head -n 300000")]);
+    workspace.run().exits(0);
+    assert_eq!(workspace.read(".loa-run/logs/design-1.log").lines().count(), 300_000, "nothing is lost");
+    let mode = fs::metadata(workspace.path(".loa-run/logs/design-1.log")).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn nobody_reads_our_output_any_more() {
+    let workspace =
+        Workspace::only(&[("design", "until test -f go; do sleep 0.005; done; seq 20000"), ("submit", "true")]);
+    let mut run = workspace.start();
+    until("the phase is up", || workspace.starts("design") == 1);
+    drop((run.stdout.take(), run.stderr.take()));
+    workspace.write("go", "");
+    assert_eq!(run.wait().expect("awaited").code(), Some(0));
+    assert_eq!(workspace.starts("submit"), 1);
+}
+
+#[test]
+fn a_checkpoint_that_somebody_edited_is_neither_success_nor_ignored() {
+    let stopped = || {
+        let workspace = Workspace::only(&[("discovery", "true"), ("design", "exit 2")]);
+        workspace.run().exits(2);
+        workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+        workspace
+    };
+    let edits = [
+        "invalid: yaml: content",
+        "",
+        "exit_code: 0",
+        "- a\n- b",
+        "execution_id: x\nphase: design\ncreated_at: '2026-01-31T14:00:00Z'\nexit_code: 0\nsummary: s\n",
+    ];
+    for edit in edits {
+        let workspace = stopped();
+        workspace.write(".loa-checkpoint/discovery.yaml", edit);
+        workspace.resume().exits(78).says(&["discovery.yaml", "hint:"]);
+        workspace.loa(&["state"]).exits(78);
+        assert_eq!(workspace.read(".loa-checkpoint/discovery.yaml"), edit, "left as it is");
+        assert_eq!(workspace.ran(), ["discovery", "design"], "nothing was started");
+        workspace.plan(&[("design", "true")]);
+        workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(0);
+    }
+}
+
+#[test]
+fn a_record_of_a_newer_version_is_refused_and_left_alone() {
+    let workspace = Workspace::only(&[("design", "exit 2")]);
+    workspace.run().exits(2);
+    let newer = workspace.read(".loa-run/run.yaml").replace("version: 1", "version: 2") + "miracle: true\n";
+    workspace.write(".loa-run/run.yaml", &newer);
+    for arguments in [&["resume"][..], &["status"], &["resolve", "abort"], &["run", "--plan", "plan.json", "--fresh"]] {
+        workspace.loa(arguments).exits(78).says(&["version 2", "knows 1"]);
+    }
+    assert_eq!(workspace.read(".loa-run/run.yaml"), newer);
+}
+
+#[test]
+fn a_folder_or_a_file_in_the_way() {
+    let workspace = Workspace::only(&[("discovery", "true"), ("design", "mkdir .loa-checkpoint/design.yaml")]);
+    workspace.run().exits(74).says(&["design.yaml"]);
+    assert_eq!(workspace.checkpoint("discovery")["exit_code"], 0);
+    fs::remove_dir(workspace.path(".loa-checkpoint/design.yaml")).expect("removed");
+    workspace.plan(&[("discovery", "true"), ("design", "true")]);
+    workspace.resume().exits(0);
+    assert_eq!(workspace.ran(), ["discovery", "design", "design"]);
+
+    for name in [".loa-checkpoint", ".loa-run"] {
+        let workspace = Workspace::only(&[("design", "true")]);
+        workspace.write(name, "in the way");
+        let ran = workspace.run();
+        assert!(matches!(ran.code, Some(66 | 74)), "{ran:?}");
+        assert!(ran.stderr.contains(name), "{ran:?}");
+        assert_eq!(workspace.read(name), "in the way");
+        assert!(workspace.ran().is_empty());
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_and_the_run_goes_on_when_there_is_room() {
+    let workspace = Workspace::only(&[
+        ("discovery", "true"),
+        ("design", "test -f go || head -c 900000 /dev/zero"),
+        ("submit", "true"),
+    ]);
+    let small = workspace.path("small");
+    fs::create_dir(&small).expect("made");
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=400k", "tmpfs"]).arg(&small).status();
+    assert!(mounted.expect("mount runs").success(), "this test needs to mount a tmpfs: run it as root");
+    let unmount = Unmount(&small);
+    for file in ["plan.json", ".loa.config.yaml"] {
+        fs::copy(workspace.path(file), small.join(file)).expect("copied");
+    }
+    let loa = |arguments: &[&str]| {
+        finished(super::workspace::program(std::path::Path::new(env!("CARGO_BIN_EXE_loa-run")), &small, arguments))
+    };
+    loa(&["run", "--plan", "plan.json"]).exits(74).says(&["No space left"]);
+    let kept = fs::read_to_string(small.join(".loa-checkpoint/discovery.yaml")).expect("the last good state");
+    assert!(kept.contains("exit_code: 0"), "{kept}");
+    fs::remove_file(small.join(".loa-run/logs/design-1.log")).expect("removed");
+    fs::write(small.join("go"), "").expect("there is room");
+    loa(&["resume"]).exits(0);
+    let ran = fs::read_to_string(small.join("ran")).expect("there");
+    assert_eq!(ran, "discovery\ndesign\ndesign\nsubmit\n");
+    drop(unmount);
+}
+
+struct Unmount<'a>(&'a std::path::Path);
+
+impl Drop for Unmount<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0).status();
+    }
+}
+
+#[test]
+fn a_limit_on_file_size_is_told_and_kills_nobody() {
+    let workspace = Workspace::only(&[("discovery", "true"), ("design", "test -f go || yes | head -n 100000")]);
+    let run = format!("ulimit -f 16; exec {} run --plan plan.json", env!("CARGO_BIN_EXE_loa-run"));
+    let command = super::workspace::program("bash".as_ref(), &workspace.path(""), &["-c", &run]);
+    finished(command).exits(74).says(&["design-1.log", "File too large"]);
+    assert_eq!(workspace.checkpoint("discovery")["exit_code"], 0);
+    workspace.write("go", "");
+    workspace.resume().exits(0);
+    assert_eq!(workspace.starts("discovery"), 1);
+}

@@ -1,0 +1,181 @@
+//! Death at any moment: nothing that was done is done again, nothing that was started goes on.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+
+use super::exits::alive;
+use super::workspace::collected;
+use super::{Workspace, until};
+
+fn signal(pid: u32, name: &str) {
+    let status = Command::new("kill").args([&format!("-{name}"), "--", &pid.to_string()]).status();
+    assert!(status.expect("kill runs").success());
+}
+
+fn kill(mut run: Child) {
+    run.kill().expect("killed");
+    run.wait().expect("awaited");
+}
+
+/// The children of a process.
+fn children(pid: u32) -> Vec<u32> {
+    let of = |child: &str| {
+        let stat = fs::read_to_string(format!("/proc/{child}/stat")).ok()?;
+        stat.rsplit(") ").next()?.split(' ').nth(1)?.parse::<u32>().ok()
+    };
+    let entries = fs::read_dir("/proc").expect("Linux");
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| of(name) == Some(pid)).filter_map(|name| name.parse().ok()).collect()
+}
+
+const SLOW: &str = "test -f go && exit 0; echo $$ > up; sleep 60 & echo $! > child; wait";
+
+#[test]
+fn after_kill_9_in_a_phase_resume_runs_that_phase_again_and_no_other() {
+    let workspace = Workspace::only(&[("discovery", "true"), ("design", SLOW), ("submit", "true")]);
+    let run = workspace.start();
+    until("the phase is up", || !workspace.read("child").is_empty());
+    kill(run);
+    let (leader, child) = (workspace.read("up"), workspace.read("child"));
+    until("the guard ended the group", || !alive(leader.trim()) && !alive(child.trim()));
+    let status = workspace.loa(&["status"]).exits(0).stdout;
+    assert!(status.contains("died"), "{status}");
+    workspace.write("go", "");
+    workspace.run().exits(2).says(&["not finished"]);
+    let id = workspace.checkpoint("discovery")["execution_id"].clone();
+    workspace.resume().exits(0).says(&["resuming"]);
+    assert_eq!(workspace.ran(), ["discovery", "design", "design", "submit"]);
+    assert_eq!(workspace.checkpoint("submit")["execution_id"], id);
+    assert_eq!(workspace.record()["epoch"], 2);
+}
+
+#[test]
+fn kill_9_at_many_moments_loses_and_repeats_nothing() {
+    let phase = |id: &'static str| (id, "echo done > done-$LOA_PHASE");
+    let phases = ["preflight", "discovery", "design", "audit", "submit", "learning"].map(phase);
+    for delay in 0..24 {
+        let workspace = Workspace::only(&phases);
+        let run = workspace.start();
+        // From before the first write to after the last, by the files that a run leaves.
+        let marks = [
+            ".loa-run/lock",
+            ".loa-run/run.yaml",
+            "ran",
+            ".loa-checkpoint/preflight.yaml",
+            "done-design",
+            ".loa-checkpoint/audit.yaml",
+        ];
+        let mark = marks[delay % marks.len()];
+        until("the run got there", || workspace.path(mark).exists());
+        std::thread::sleep(std::time::Duration::from_micros(700 * (delay as u64 / 6)));
+        kill(run);
+        let done: Vec<&str> =
+            phases.iter().map(|(id, _)| *id).filter(|id| !workspace.checkpoint(id).is_null()).collect();
+        let before = done.iter().map(|id| workspace.starts(id)).collect::<Vec<_>>();
+        // Killed before its record was there, it has done nothing and there is nothing to resume.
+        let resumed = if workspace.path(".loa-run/run.yaml").exists() { workspace.resume() } else { workspace.run() };
+        resumed.exits(0);
+        let after = done.iter().map(|id| workspace.starts(id)).collect::<Vec<_>>();
+        assert_eq!(before, after, "killed at {mark}: {done:?} had ended and ran again");
+        for (id, _) in phases {
+            assert_eq!(workspace.checkpoint(id)["exit_code"], 0, "killed at {mark}");
+        }
+        let left: Vec<_> = fs::read_dir(workspace.path(".loa-checkpoint")).expect("there").collect();
+        let unfinished =
+            left.iter().filter(|e| e.as_ref().is_ok_and(|e| e.file_name().to_string_lossy().ends_with("unfinished")));
+        assert_eq!(unfinished.count(), 0, "half written files are cleared away");
+    }
+}
+
+#[test]
+fn retries_that_were_used_stay_used() {
+    let script = "test $(grep -c design ran) -eq 2 && { echo $LOA_ATTEMPT > up; sleep 60; }; exit 1";
+    let workspace = Workspace::only(&[("design", script)]);
+    let run = workspace.start();
+    until("the second attempt is up", || !workspace.read("up").is_empty());
+    kill(run);
+    workspace.resume().exits(2);
+    assert_eq!(workspace.starts("design"), 5, "one, two and its repetition, three, four");
+}
+
+#[test]
+fn a_daemon_is_ended_by_the_guard_and_without_a_guard_by_the_next_start() {
+    for guarded in [true, false] {
+        let daemon = "test -f go && exit 0; setsid sh -c 'echo $$ > daemon; exec sleep 60' & wait";
+        let workspace = Workspace::only(&[("design", daemon)]);
+        let run = workspace.start();
+        until("the daemon is up", || !workspace.read("daemon").is_empty());
+        let pid = workspace.read("daemon");
+        if !guarded {
+            let guard = children(run.id()).into_iter().find(|child| {
+                fs::read_to_string(format!("/proc/{child}/cmdline")).is_ok_and(|line| line.contains("__guard"))
+            });
+            signal(guard.expect("a guard"), "KILL");
+        }
+        kill(run);
+        workspace.write("go", "");
+        if guarded {
+            until("the guard ended the daemon", || !alive(pid.trim()));
+            workspace.resume().exits(0);
+        } else {
+            assert!(alive(pid.trim()), "nobody was left to end it");
+            workspace.resume().exits(0).says(&["ended"]);
+        }
+        assert!(!alive(pid.trim()));
+    }
+}
+
+#[test]
+fn no_process_outlives_a_run() {
+    let script = "sleep 60 & setsid sh -c 'echo $$ > daemon; exec sleep 60' & until test -s daemon; do :; done; exit 0";
+    let workspace = Workspace::only(&[("design", script)]);
+    workspace.run().exits(0).says(&["1 processes that stages left behind were ended"]);
+    assert!(!alive(workspace.read("daemon").trim()));
+}
+
+#[test]
+fn an_interrupt_ends_the_children_and_leaves_a_state_to_resume() {
+    for (name, code) in [("INT", 130), ("TERM", 143)] {
+        let workspace = Workspace::only(&[("discovery", "true"), ("design", SLOW)]);
+        let run = workspace.start();
+        until("the phase is up", || !workspace.read("child").is_empty());
+        signal(run.id(), name);
+        collected(run).exits(code);
+        assert!(!alive(workspace.read("up").trim()) && !alive(workspace.read("child").trim()));
+        assert_eq!(workspace.record()["status"], "interrupted");
+        assert!(workspace.checkpoint("design").is_null() && workspace.reports().is_empty());
+        workspace.write("go", "");
+        workspace.resume().exits(0);
+        assert_eq!(workspace.ran(), ["discovery", "design", "design"]);
+    }
+}
+
+#[test]
+fn the_second_run_in_a_workspace_is_refused_and_told_who_is_there() {
+    let workspace = Workspace::only(&[("design", SLOW)]);
+    let first = workspace.start();
+    until("the phase is up", || !workspace.read("up").is_empty());
+    let who = format!("process {} since 20", first.id());
+    workspace.run().exits(1).says(&[&who, "loa-run halt"]);
+    workspace.resume().exits(1).says(&[&who]);
+    workspace.loa(&["resolve", "abort"]).exits(1).says(&[&who]);
+    let status = workspace.loa(&["status"]).exits(0).stdout;
+    assert!(status.contains(&who), "{status}");
+    signal(first.id(), "INT");
+    collected(first).exits(130);
+    assert_eq!(workspace.starts("design"), 1);
+}
+
+#[test]
+fn a_run_in_a_group_that_is_killed_as_a_whole_leaves_nothing() {
+    let workspace = Workspace::only(&[("design", SLOW)]);
+    let mut command = workspace.command(&["run", "--plan", "plan.json"]);
+    let mut run = command.process_group(0).spawn().expect("loa-run starts");
+    until("the phase is up", || !workspace.read("child").is_empty());
+    let group = Command::new("kill").args(["-9", "--", &format!("-{}", run.id())]).status();
+    assert!(group.expect("kill runs").success());
+    run.wait().expect("awaited");
+    let child = workspace.read("child");
+    until("the guard, in a group of its own, ended the rest", || !alive(child.trim()));
+}

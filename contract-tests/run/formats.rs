@@ -1,0 +1,79 @@
+//! Format 1 of every file that we define, as committed on its first day: read for ever.
+
+use std::fs;
+use std::path::Path;
+
+use super::Workspace;
+
+fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/formats/1").join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A workspace with the files of format 1 in it: an execution that was called off in `design` and answered.
+fn first_day() -> Workspace {
+    let workspace = Workspace::only(&[("discovery", "exit 2"), ("design", "true")]);
+    for folder in [".loa-run", ".loa-checkpoint"] {
+        fs::create_dir(workspace.path(folder)).expect("made");
+    }
+    workspace.write(".loa-run/run.yaml", &fixture("run.yaml"));
+    workspace.write(".loa-checkpoint/discovery.yaml", &fixture("discovery.yaml"));
+    workspace.write(".loa-checkpoint/context-state.yaml", &fixture("context-state.yaml"));
+    workspace
+}
+
+#[test]
+fn an_execution_of_format_1_is_resumed() {
+    let workspace = first_day();
+    let status = workspace.loa(&["status", "--json"]).exits(0).stdout;
+    let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
+    assert_eq!(status["execution_id"], "exec-20260131-abc123");
+    assert_eq!(status["elapsed_ms"], 4200);
+    assert_eq!(status["remediation_loops"], 1);
+    workspace.loa(&["resume", "--plan", "plan.json"]).exits(0);
+    assert_eq!(workspace.ran(), ["design"], "discovery had ended in format 1");
+    assert!(workspace.record()["counters"]["elapsed_ms"].as_u64() >= Some(4200), "elapsed time goes on");
+}
+
+#[test]
+fn a_report_and_a_context_state_of_format_1_are_valid() {
+    let workspace = first_day();
+    workspace.write("report.yaml", &fixture("escalation.yaml"));
+    let report = loa::store::read_report(&workspace.path("report.yaml")).expect("valid").expect("there");
+    assert_eq!(report.trigger.as_str(), "same_issue");
+    let layout = loa::store::Layout::new(workspace.path(""));
+    let state = loa::store::read_context_state(&layout).expect("valid").expect("there");
+    assert_eq!((state.current_tokens, state.soft_limit), (1500, 1000));
+}
+
+#[test]
+fn what_is_written_today_is_read_back_equal_by_another_reader() {
+    let strings = [
+        "no",
+        "=",
+        "1:30",
+        "0x10",
+        "~",
+        "2026-01-31",
+        "a: b",
+        "- x",
+        "#",
+        "\u{7}\u{85}\u{2028}é",
+        "",
+        " ",
+        "a\nb\n",
+        "'",
+        "\"",
+        "\\",
+        "<<",
+        "null",
+        "1_000",
+    ];
+    for text in strings {
+        let document = serde_json::json!({ "summary": text, "list": [text, { text: 1 }], "n": 1 });
+        let yaml = loa::store::to_yaml(&document).expect("writable");
+        let back: serde_json::Value =
+            serde_yaml_archived::from_str(&yaml).unwrap_or_else(|e| panic!("{text:?}: {e}\n{yaml}"));
+        assert_eq!(back, document, "{yaml}");
+    }
+}

@@ -1,0 +1,15 @@
+//! `loa-run`, the real program, with phases that are lines of sh.
+//!
+//! A test makes a [`Workspace`], says what each phase does, runs the program and looks at the disk. Retries wait a
+//! millisecond; nothing here sleeps to let time pass: tests wait for a file to appear or a process to go.
+
+mod answers;
+mod bad_input;
+mod context;
+mod crash;
+mod exits;
+mod formats;
+mod remediation;
+mod workspace;
+
+use workspace::{Workspace, until};

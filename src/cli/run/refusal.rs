@@ -1,0 +1,87 @@
+//! What went wrong, as an exit code with hints: one exhaustive match an error.
+
+use crate::cli::{ExitStatus, Failure};
+use crate::config::ConfigError;
+use crate::diag::render::{Source, full};
+use crate::runner::{PlanError, RunError};
+use crate::store::StoreError;
+use crate::system::files::FileError;
+use crate::system::lock::LockError;
+
+pub(super) fn of_run(error: RunError) -> Failure {
+    let (status, hints) = match &error {
+        RunError::Lock(LockError::Held { .. }) => {
+            (ExitStatus::TryAgain, vec!["`loa-run status` shows where it stands; `loa-run halt` stops it".to_owned()])
+        }
+        RunError::Lock(LockError::File(file)) | RunError::File(file) => (of_file(file), Vec::new()),
+        RunError::Store(store) => of_store(store),
+        RunError::Plan(plan) => of_plan(plan),
+        RunError::Unfinished { .. } => (
+            ExitStatus::HumanNeeded,
+            vec!["`loa-run resume` goes on with it; `loa-run run --fresh` puts it aside and begins anew".to_owned()],
+        ),
+        RunError::NoExecution { .. } => (ExitStatus::NoInput, vec!["`loa-run run` begins one".to_owned()]),
+        RunError::AwaitsResolution { .. } => (
+            ExitStatus::HumanNeeded,
+            vec![
+                "answer it: `loa-run resolve fix_and_resume` (or skip_phase, reset, abort), then `loa-run resume`"
+                    .to_owned(),
+            ],
+        ),
+        RunError::NothingToResolve { .. } => {
+            (ExitStatus::NoInput, vec!["`loa-run status` shows where it stands".to_owned()])
+        }
+        RunError::Aborted { .. } => {
+            (ExitStatus::HumanNeeded, vec!["`loa-run run --fresh` puts it aside and begins anew".to_owned()])
+        }
+        RunError::Host { .. } => (ExitStatus::Internal, Vec::new()),
+    };
+    hints.into_iter().fold(Failure::new(status, error), Failure::hint)
+}
+
+pub(super) fn of_config(error: ConfigError) -> Failure {
+    match error {
+        ConfigError::Unreadable(file) => Failure::new(of_file(&file), file),
+        ConfigError::Invalid { ref source_file, ref findings } => {
+            let elsewhere = || "the environment and the command line".to_owned();
+            let name = source_file.as_ref().map_or_else(elsewhere, |source| source.path.display().to_string());
+            let text = source_file.as_ref().map_or("".into(), |source| String::from_utf8_lossy(&source.bytes));
+            let source = Source::new(&name, &text);
+            let rendered: Vec<String> = findings.iter().map(|finding| full(&source, finding)).collect();
+            Failure::new(ExitStatus::Config, format!("{error}\n{}", rendered.join("\n")))
+        }
+    }
+}
+
+fn of_file(error: &FileError) -> ExitStatus {
+    match error.action {
+        "read" | "list" | "look at the lock" => ExitStatus::NoInput,
+        _ => ExitStatus::WriteFailed,
+    }
+}
+
+fn of_store(error: &StoreError) -> (ExitStatus, Vec<String>) {
+    match error {
+        StoreError::File(file) => (of_file(file), Vec::new()),
+        StoreError::Invalid { .. } => (
+            ExitStatus::Config,
+            vec!["mend the file, or `loa-run run --fresh` puts the execution aside and begins anew".to_owned()],
+        ),
+        StoreError::Newer { .. } => (ExitStatus::Config, vec!["use the newer program that wrote it".to_owned()]),
+        StoreError::Unwritable { .. } => (ExitStatus::Internal, Vec::new()),
+    }
+}
+
+fn of_plan(error: &PlanError) -> (ExitStatus, Vec<String>) {
+    match error {
+        PlanError::File(file) => (of_file(file), Vec::new()),
+        PlanError::Invalid { .. } | PlanError::Twice { .. } => (ExitStatus::Config, Vec::new()),
+        PlanError::NoCommand { phase } => (
+            ExitStatus::Config,
+            vec![format!(
+                "set runtime.phases.{phase}.command in .loa.config.yaml, or runtime.phases.{phase}.skip: true"
+            )],
+        ),
+        PlanError::Missing { .. } => (ExitStatus::Config, vec!["`loa-run run --dry-run` shows the plan".to_owned()]),
+    }
+}

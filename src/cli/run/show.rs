@@ -1,0 +1,94 @@
+//! Prints where an execution stands, what would run, and what came of a command.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::terminal::span;
+use crate::cli::{ExitStatus, Failure};
+use crate::runner::{Plan, Status};
+
+/// Writes text to standard output.
+pub(super) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    written.map_err(|error| Failure::new(ExitStatus::WriteFailed, error))
+}
+
+/// Writes a value to standard output as one JSON document.
+pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| Failure::new(ExitStatus::Internal, error))?;
+    print(&format!("{text}\n"))
+}
+
+/// A status for people.
+pub(super) fn status_text(status: &Status) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write_status(&mut text, status);
+    text
+}
+
+fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
+    let dead = status.process.is_none() && status.status == crate::store::RunStatus::Running;
+    let (word, note) = match (&status.process, dead) {
+        (Some(holder), _) => (status.status.as_str(), format!(", process {} since {}", holder.pid, holder.since)),
+        (None, true) => ("died", ", its process is gone; `loa-run resume` goes on".to_owned()),
+        (None, false) => (status.status.as_str(), String::new()),
+    };
+    writeln!(text, "{}: {word}{note}", status.execution_id)?;
+    let elapsed = span(Duration::from_millis(status.elapsed_ms));
+    writeln!(
+        text,
+        "started {}, {elapsed} of work, {} remediation loops\n",
+        status.started_at, status.remediation_loops
+    )?;
+    for line in &status.phases {
+        writeln!(text, "  {:<15} {:<12} {}", line.phase, line.status, line.summary.as_deref().unwrap_or(""))?;
+    }
+    if let Some(pending) = &status.pending {
+        writeln!(text, "\nwaits for an answer: {} in {}", pending.trigger, pending.phase)?;
+        writeln!(text, "  report: {}", pending.report.display())?;
+        writeln!(text, "  answer: loa-run resolve fix_and_resume    (or skip_phase, reset, abort)")?;
+    }
+    Ok(())
+}
+
+/// What would run, for people.
+pub(super) fn plan_text(plan: &Plan) -> String {
+    let line = |stage: &crate::runner::Stage| {
+        let what = if stage.skip { "skipped".to_owned() } else { quoted(&stage.command) };
+        let gate =
+            stage.verify.as_deref().map(|gate| format!("\n  {:<15} then {}", "", quoted(gate))).unwrap_or_default();
+        format!("  {:<15} {what}{gate}\n", stage.phase)
+    };
+    plan.stages().iter().map(line).collect()
+}
+
+/// What would run, for machines.
+pub(super) fn plan_json(plan: &Plan) -> serde_json::Value {
+    let phases = plan.stages().iter().map(|stage| {
+        serde_json::json!({
+            "id": stage.phase,
+            "command": stage.command,
+            "verify": stage.verify,
+            "retries": stage.retries,
+            "skip": stage.skip,
+        })
+    });
+    serde_json::json!({ "phases": phases.collect::<Vec<_>>() })
+}
+
+fn quoted(argv: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    let word = |word: &String| {
+        if !word.is_empty() && word.chars().all(plain) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    };
+    argv.iter().map(word).collect::<Vec<_>>().join(" ")
+}

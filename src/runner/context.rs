@@ -1,0 +1,211 @@
+//! Watches the context of a running stage: reads its signals, answers with events, keeps the state on disk
+//! (Context Signals Interface; Context Editing Signals).
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use tokio::task::JoinHandle;
+
+use super::stage_files::SignalReader;
+use super::{Bounds, Listener, Progress, RunError};
+use crate::contract::{CompactionLevel, ContextState, ContextWarning, Phase, Signal};
+use crate::policy::{ContextTracker, percent_of_hard};
+use crate::store::{Layout, write_context_state};
+use crate::system::files::{Appender, Privacy};
+use crate::system::process::{Captured, Command, capture};
+
+/// How long a compaction may take.
+const COMPACTION_TIME: Duration = Duration::from_mins(1);
+
+/// The context of one attempt.
+#[derive(Debug)]
+pub(super) struct ContextWatch {
+    phase: Phase,
+    bounds: Bounds,
+    layout: Layout,
+    tracker: ContextTracker,
+    signals: SignalReader,
+    events: Appender,
+    /// What compacts, with the stage's environment.
+    compactor: Option<Command>,
+    wanted: VecDeque<CompactionLevel>,
+    job: Option<(CompactionLevel, JoinHandle<Captured>)>,
+    tokens: u64,
+    overflow: bool,
+}
+
+/// What a compaction command may print: one JSON object.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Compacted {
+    tokens_freed: u64,
+    items_cleared: u64,
+}
+
+impl ContextWatch {
+    pub(super) fn new(
+        phase: Phase,
+        bounds: &Bounds,
+        layout: &Layout,
+        paths: &super::stage_files::StageFiles,
+        compactor: Option<Command>,
+    ) -> Result<Self, RunError> {
+        Ok(Self {
+            phase,
+            tracker: ContextTracker::new(bounds.context, bounds.editing.as_ref()),
+            bounds: bounds.clone(),
+            layout: layout.clone(),
+            signals: SignalReader::new(paths.signals.clone()),
+            events: Appender::open(&paths.events, Privacy::Private)?,
+            compactor,
+            wanted: VecDeque::new(),
+            job: None,
+            tokens: 0,
+            overflow: false,
+        })
+    }
+
+    /// Whether the context stayed at its hard limit after an emergency compaction.
+    pub(super) fn overflowed(&self) -> bool {
+        self.overflow
+    }
+
+    /// Reads what the stage signalled since the last look and answers it.
+    pub(super) async fn look(&mut self, now: Timestamp, listener: &mut dyn Listener) -> Result<(), RunError> {
+        self.advance_compaction(listener).await?;
+        let mut last = None;
+        for signal in self.signals.read() {
+            match signal {
+                Ok(Signal::Usage { context_tokens }) => last = Some(self.usage(context_tokens, listener)?),
+                Ok(Signal::CompactionRequest { .. }) if self.bounds.editing.is_some() => {
+                    self.compact(CompactionLevel::Standard, listener)?;
+                }
+                Ok(other) => notice(listener, &format!("{}: signal not acted on: {other:?}", self.phase)),
+                Err(reason) => notice(listener, &format!("{}: signal not understood: {reason}", self.phase)),
+            }
+        }
+        if let Some(warning) = last {
+            write_context_state(&self.layout, &context_state(&self.bounds, warning, now))?;
+        }
+        self.advance_compaction(listener).await
+    }
+
+    /// The stage has ended: reads to the end and waits for a compaction that still runs.
+    pub(super) async fn finish(&mut self, now: Timestamp, listener: &mut dyn Listener) -> Result<(), RunError> {
+        self.look(now, listener).await?;
+        while let Some((level, job)) = self.job.take() {
+            let captured = job.await.ok();
+            self.compacted(level, captured.as_ref(), listener)?;
+            self.advance_compaction(listener).await?;
+        }
+        Ok(())
+    }
+
+    fn usage(&mut self, tokens: u64, listener: &mut dyn Listener) -> Result<ContextWarning, RunError> {
+        self.tokens = tokens;
+        let observed = self.tracker.observe(tokens);
+        self.emit(&Signal::ContextCurrent { current_tokens: tokens })?;
+        if observed.crossed {
+            let warning = observed.warning.clone();
+            self.emit(&Signal::ContextWarning {
+                level: warning.level,
+                current_tokens: tokens,
+                percent_used: warning.percent_used,
+                recommendation: warning.recommendation,
+            })?;
+            listener.on(&Progress::ContextWarning { phase: self.phase, warning: &observed.warning });
+        }
+        if let Some(near) = observed.near_limit {
+            self.emit(&Signal::ContextNearLimit {
+                current_tokens: near.current_tokens,
+                limit_tokens: near.limit_tokens,
+                percent_used: near.percent_used,
+            })?;
+        }
+        self.overflow |= observed.overflow;
+        if let Some(level) = observed.compaction {
+            self.compact(level, listener)?;
+        }
+        Ok(observed.warning)
+    }
+
+    fn compact(&mut self, level: CompactionLevel, listener: &mut dyn Listener) -> Result<(), RunError> {
+        let configured = self.compactor.is_some();
+        self.emit(&Signal::Compaction { level })?;
+        listener.on(&Progress::Compaction { phase: self.phase, level, configured });
+        if configured {
+            self.wanted.push_back(level);
+            return Ok(());
+        }
+        self.compacted(level, None, listener)
+    }
+
+    /// Takes note of a compaction that ended, and starts the next that is wanted.
+    async fn advance_compaction(&mut self, listener: &mut dyn Listener) -> Result<(), RunError> {
+        if self.job.as_ref().is_some_and(|(_, job)| job.is_finished())
+            && let Some((level, job)) = self.job.take()
+        {
+            let captured = job.await.ok();
+            self.compacted(level, captured.as_ref(), listener)?;
+        }
+        if self.job.is_none()
+            && let (Some(compactor), Some(level)) = (&self.compactor, self.wanted.pop_front())
+        {
+            let command = compactor.clone().env("LOA_COMPACTION_LEVEL", level.as_str());
+            let job = tokio::spawn(async move { capture(&command, 64 * 1024, COMPACTION_TIME).await });
+            self.job = Some((level, job));
+        }
+        Ok(())
+    }
+
+    fn compacted(
+        &mut self,
+        level: CompactionLevel,
+        captured: Option<&Captured>,
+        listener: &mut dyn Listener,
+    ) -> Result<(), RunError> {
+        self.tracker.compaction_ended(level);
+        if let Some(captured) = captured
+            && !matches!(captured.exit, crate::system::process::Exit::Exited(0))
+        {
+            notice(listener, &format!("{}: the compaction command failed: {}", self.phase, captured.exit));
+        }
+        if self.bounds.editing.is_none() {
+            return Ok(());
+        }
+        let result: Compacted =
+            captured.and_then(|captured| serde_json::from_slice(&captured.stdout).ok()).unwrap_or_default();
+        self.emit(&Signal::CompactionComplete {
+            tokens_freed: result.tokens_freed,
+            items_cleared: result.items_cleared,
+            new_percent: percent_of_hard(self.bounds.context, self.tokens.saturating_sub(result.tokens_freed)),
+        })
+    }
+
+    fn emit(&mut self, signal: &Signal) -> Result<(), RunError> {
+        let mut line = serde_json::to_string(signal).expect("a signal is plain data");
+        line.push('\n');
+        Ok(self.events.append(line.as_bytes())?)
+    }
+}
+
+fn notice(listener: &mut dyn Listener, text: &str) {
+    listener.on(&Progress::Notice { text });
+}
+
+/// The document for `context-state.yaml`.
+pub(super) fn context_state(bounds: &Bounds, warning: ContextWarning, now: Timestamp) -> ContextState {
+    ContextState {
+        version: 1,
+        soft_limit: bounds.context.soft,
+        hard_limit: bounds.context.hard,
+        current_tokens: warning.current_tokens,
+        warning_level: warning.level,
+        percent_used: warning.percent_used,
+        percent_of_hard: percent_of_hard(bounds.context, warning.current_tokens),
+        recommendation: warning.recommendation,
+        updated_at: now,
+    }
+}

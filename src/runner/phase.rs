@@ -1,0 +1,114 @@
+//! One phase with its retries: attempts until one concludes it.
+
+use super::attempt::{Attempt, AttemptEnd};
+use super::decision::is_remediable;
+use super::engine::Engine;
+use super::watch::{Stop, signal_or_tick};
+use super::{Progress, RunError, Stage};
+use crate::contract::{Action, PhaseError, PhaseExit};
+use crate::policy::{Outcome, Signature};
+use crate::store::Active;
+use crate::system::clock;
+
+/// How a phase ended.
+#[derive(Debug)]
+pub(super) enum PhaseEnd {
+    /// With an outcome.
+    Concluded(Box<Concluded>),
+    /// Without one: the run stops, and the phase begins again when it is resumed.
+    Stopped(Stop),
+}
+
+/// A phase with its outcome, when no retry is left.
+#[derive(Debug)]
+pub(super) struct Concluded {
+    pub(super) outcome: Outcome,
+    pub(super) last: Attempt,
+    pub(super) attempts: u32,
+    /// How each attempt failed.
+    pub(super) failures: Vec<Option<Signature>>,
+    pub(super) remediable: bool,
+}
+
+impl Engine<'_> {
+    pub(super) async fn run_phase(&mut self, stage: &Stage) -> Result<PhaseEnd, RunError> {
+        let phase = stage.phase;
+        let earlier = self.record().active.take().filter(|active| active.phase == phase);
+        let mut active = earlier.unwrap_or(Active { phase, attempt: 1, failures: Vec::new() });
+        self.save_active(&active)?;
+        loop {
+            let attempt = active.attempt;
+            let elapsed = self.standing.record.counters.elapsed();
+            self.listener.on(&Progress::AttemptStarted { phase, attempt, of: stage.retries + 1, elapsed });
+            let last = self.attempt(stage, attempt).await?;
+            let outcome = match &last.end {
+                AttemptEnd::Ended(ending) => Outcome::of(ending),
+                AttemptEnd::Stopped(Stop::Overflow) => overflowed(),
+                AttemptEnd::Stopped(stop) => return Ok(PhaseEnd::Stopped(*stop)),
+            };
+            active.failures.push(signature(&last, &outcome));
+            let remediable = is_remediable(phase, &outcome, &self.standing.record.phases);
+            let retries = if remediable { 0 } else { stage.retries };
+            if last.overflow || outcome.action(attempt - 1, retries) != Action::Retry {
+                let failures = active.failures;
+                let concluded = Concluded { outcome, last, attempts: attempt, failures, remediable };
+                return Ok(PhaseEnd::Concluded(Box::new(concluded)));
+            }
+            active.attempt += 1;
+            self.save_active(&active)?;
+            if let Some(stop) = self.back_off(stage, attempt, &failure_line(&last, &outcome)).await? {
+                return Ok(PhaseEnd::Stopped(stop));
+            }
+        }
+    }
+
+    fn save_active(&mut self, active: &Active) -> Result<(), RunError> {
+        self.record().active = Some(active.clone());
+        self.save()
+    }
+
+    /// Waits before the attempt that follows `failed`.
+    async fn back_off(&mut self, stage: &Stage, failed: u32, reason: &str) -> Result<Option<Stop>, RunError> {
+        let delay = stage.backoff.delay(failed - 1, fastrand::f64());
+        self.listener.on(&Progress::Retry { phase: stage.phase, reason, delay });
+        let began = clock::now();
+        while clock::now().since(began) < delay {
+            if let Some(stop) = self.reason_to_stop()? {
+                return Ok(Some(stop));
+            }
+            let left = delay.saturating_sub(clock::now().since(began));
+            if let Some(stop) = signal_or_tick(&mut self.interrupts, left).await {
+                return Ok(Some(stop));
+            }
+        }
+        self.charge();
+        Ok(None)
+    }
+}
+
+/// The outcome of a stage that we ended because its context was over.
+fn overflowed() -> Outcome {
+    let message =
+        "the stage was ended: its context was still at the hard limit after an emergency compaction".to_owned();
+    let error = PhaseError { code: "CONTEXT_OVERFLOW".to_owned(), message, recoverable: false };
+    Outcome { exit: PhaseExit::Blocked, error: Some(error) }
+}
+
+/// What a failed attempt is recognised by.
+fn signature(attempt: &Attempt, outcome: &Outcome) -> Option<Signature> {
+    let result = attempt.result.as_ref();
+    let findings = result.map_or(&[][..], |result| &result.findings);
+    let mut errors = result.map_or(Vec::new(), |result| result.errors.clone());
+    errors.extend(outcome.error.clone());
+    Signature::of(findings, &errors, &attempt.stderr)
+}
+
+/// Why an attempt failed, in one line for people.
+pub(super) fn failure_line(attempt: &Attempt, outcome: &Outcome) -> String {
+    let said = attempt.stderr.lines().rfind(|line| !line.trim().is_empty()).map(str::trim);
+    match (&outcome.error, said) {
+        (Some(error), _) => error.message.clone(),
+        (None, Some(line)) => format!("exit {}: {line}", outcome.exit.code()),
+        (None, None) => format!("exit {}", outcome.exit.code()),
+    }
+}

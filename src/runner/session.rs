@@ -1,0 +1,225 @@
+//! Begins a session: takes the lock, clears up behind a dead one, and finds or makes the execution to work on.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use super::context::context_state;
+use super::engine::Engine;
+use super::stage_files::SESSION_VARIABLE;
+use super::standing::Standing;
+use super::{Bounds, Listener, Plan, PlanError, Progress, RunError};
+use crate::contract::{Checkpoint, ExecutionId, Phase, PhaseExit, SessionId};
+use crate::policy::{TriggerCounters, check_limits};
+use crate::store::{
+    ApprovalState, Layout, OriginKind, RECORD_VERSION, RunOrigin, RunRecord, RunStatus, archive, read_checkpoints,
+    read_context_state, read_record, write_context_state, write_record,
+};
+use crate::system::guard::Guard;
+use crate::system::lock::Lock;
+use crate::system::process::Interrupts;
+use crate::system::{clock, files, ids, sweep};
+
+/// Whether an execution is begun or continued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// A new one; refused while an unfinished one is there.
+    New,
+    /// A new one; an unfinished one is put aside.
+    Fresh,
+    /// The one that is there.
+    Resume,
+}
+
+/// What a session needs to begin.
+#[derive(Debug)]
+pub struct Request {
+    /// The workspace.
+    pub layout: Layout,
+    /// What to run.
+    pub plan: Plan,
+    /// Where that came from.
+    pub origin: RunOrigin,
+    /// The bounds of the run.
+    pub bounds: Bounds,
+    /// Whether an execution is begun or continued.
+    pub mode: Mode,
+    /// Our own program, to be started as the guard.
+    pub program: PathBuf,
+}
+
+impl<'a> Engine<'a> {
+    /// Takes the workspace. Signals count from when `interrupts` was made.
+    ///
+    /// # Errors
+    /// [`RunError`]: somebody else works here, the execution that is there does not fit the mode, something on disk is
+    /// not valid or cannot be written. Nothing was started then.
+    pub fn begin(request: Request, interrupts: Interrupts, listener: &'a mut dyn Listener) -> Result<Self, RunError> {
+        let Request { layout, plan, origin, bounds, mode, program } = request;
+        let lock = take(&layout)?;
+        let now = clock::now();
+        let found = find(&layout, mode)?;
+        let resumed = found.is_some();
+        let mut record = found.unwrap_or_else(|| new_record(&plan, origin.clone(), now.wall()));
+        if record.status == RunStatus::Ready {
+            record.phases = plan.phases();
+        }
+        if let Some(phase) = record.phases.iter().find(|phase| plan.stage(**phase).is_none()) {
+            return Err(PlanError::Missing { phase: *phase }.into());
+        }
+        let mut standing = Standing::read(&layout, record.clone())?;
+        let swept = clear_up(&layout, &record)?;
+        let session = new_session();
+        record.origin = origin;
+        record.status = RunStatus::Running;
+        record.epoch += 1;
+        record.sessions.push(session.clone());
+        let host = |source| RunError::Host { what: "start the guard process", source };
+        let guard = Guard::start(&program, (SESSION_VARIABLE, session.as_str())).map_err(host)?;
+        prepare(&layout, &bounds, now.wall())?;
+        listener.on(&Progress::SessionStarted { execution: &record.execution_id, session: &session, resumed, swept });
+        standing.record = record;
+        let mut engine = Self {
+            layout,
+            plan,
+            bounds,
+            standing,
+            session,
+            guard,
+            interrupts,
+            listener,
+            charged: now,
+            saved: now,
+            _lock: lock,
+        };
+        engine.save()?;
+        Ok(engine)
+    }
+}
+
+/// Takes the workspace's lock.
+pub(super) fn take(layout: &Layout) -> Result<Lock, RunError> {
+    files::ensure_folder(&layout.run())?;
+    Ok(Lock::take(&layout.lock(), clock::now().wall())?)
+}
+
+pub(super) fn new_session() -> SessionId {
+    SessionId::new(ids::session()).expect("a fresh id is not empty")
+}
+
+pub(super) fn new_record(plan: &Plan, origin: RunOrigin, now: Timestamp) -> RunRecord {
+    let id = ExecutionId::new(ids::execution(now)).expect("a fresh id is not empty");
+    blank_record(id, plan.phases(), origin, now)
+}
+
+pub(super) fn blank_record(id: ExecutionId, phases: Vec<Phase>, origin: RunOrigin, now: Timestamp) -> RunRecord {
+    RunRecord {
+        version: RECORD_VERSION,
+        execution_id: id,
+        sessions: Vec::new(),
+        epoch: 0,
+        origin,
+        phases,
+        status: RunStatus::Ready,
+        started_at: now,
+        updated_at: now,
+        counters: TriggerCounters::default(),
+        reopened: BTreeMap::new(),
+        active: None,
+        findings: Vec::new(),
+        cycle: None,
+        deploy: ApprovalState::NotAsked,
+        escalations: 0,
+        pending: None,
+        resolutions: Vec::new(),
+    }
+}
+
+/// The execution to continue; `None` when a new one begins, what was there put aside.
+fn find(layout: &Layout, mode: Mode) -> Result<Option<RunRecord>, RunError> {
+    let record = read_record(layout)?;
+    match mode {
+        Mode::Resume => resumable(layout, record).map(Some),
+        Mode::Fresh => put_aside(layout, record.map(|record| record.execution_id)).map(|()| None),
+        Mode::New => begin_new(layout, record),
+    }
+}
+
+fn begin_new(layout: &Layout, record: Option<RunRecord>) -> Result<Option<RunRecord>, RunError> {
+    let Some(record) = record else {
+        // Checkpoints without a record: another runtime's, or somebody's. Theirs to finish.
+        return match newest(&read_checkpoints(layout)?) {
+            Some(id) => Err(RunError::Unfinished { execution: id, status: "another runtime's" }),
+            None => Ok(None),
+        };
+    };
+    match record.status {
+        RunStatus::Ready => Ok(Some(record)),
+        RunStatus::Completed => put_aside(layout, Some(record.execution_id)).map(|()| None),
+        status => Err(RunError::Unfinished { execution: record.execution_id, status: status.as_str() }),
+    }
+}
+
+fn resumable(layout: &Layout, record: Option<RunRecord>) -> Result<RunRecord, RunError> {
+    let Some(record) = record else { return adopted(layout) };
+    match (record.status, &record.pending) {
+        (RunStatus::Aborted, _) => Err(RunError::Aborted { execution: record.execution_id }),
+        (_, Some(pending)) => Err(RunError::AwaitsResolution { pending: pending.clone() }),
+        _ => Ok(record),
+    }
+}
+
+/// An execution of which only the checkpoints are there.
+fn adopted(layout: &Layout) -> Result<RunRecord, RunError> {
+    let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
+    let checkpoints = read_checkpoints(layout)?;
+    let id = newest(&checkpoints).ok_or_else(none)?;
+    let origin = RunOrigin { kind: OriginKind::Config, path: None };
+    let mut record = blank_record(id, Vec::new(), origin, clock::now().wall());
+    // Nobody here was called about its failures: they are tried again.
+    let failed = checkpoints.iter().filter(|checkpoint| checkpoint.exit_code != PhaseExit::Success);
+    record.reopened = failed.map(|checkpoint| (checkpoint.phase, checkpoint.created_at)).collect();
+    Ok(record)
+}
+
+/// The execution of the newest checkpoint.
+pub(super) fn newest(checkpoints: &[Checkpoint]) -> Option<ExecutionId> {
+    let newest = checkpoints.iter().max_by_key(|checkpoint| (checkpoint.created_at, checkpoint.phase))?;
+    Some(newest.execution_id.clone())
+}
+
+fn put_aside(layout: &Layout, execution: Option<ExecutionId>) -> Result<(), RunError> {
+    let unnamed = || ExecutionId::new("unnamed").expect("not empty");
+    Ok(archive(layout, &execution.unwrap_or_else(unnamed))?)
+}
+
+/// Ends what a dead session left running and removes what it left half written.
+fn clear_up(layout: &Layout, record: &RunRecord) -> Result<usize, RunError> {
+    for folder in [layout.run(), layout.checkpoints(), layout.escalations()] {
+        files::remove_unfinished(&folder)?;
+    }
+    files::remove(&layout.halt_request())?;
+    let dead = record.sessions.last().filter(|_| record.status == RunStatus::Running);
+    Ok(dead.map_or(0, |session| sweep::end_processes_with(SESSION_VARIABLE, session.as_str())))
+}
+
+fn prepare(layout: &Layout, bounds: &Bounds, now: Timestamp) -> Result<(), RunError> {
+    for folder in [layout.checkpoints(), layout.logs()] {
+        files::ensure_folder(&folder)?;
+    }
+    if read_context_state(layout)?.is_none() {
+        write_context_state(layout, &context_state(bounds, check_limits(bounds.context, 0), now))?;
+    }
+    Ok(())
+}
+
+/// Puts a new record in the place of one that is over.
+pub(super) fn start_over(layout: &Layout, record: &RunRecord) -> Result<RunRecord, RunError> {
+    archive(layout, &record.execution_id)?;
+    let now = clock::now().wall();
+    let id = ExecutionId::new(ids::execution(now)).expect("a fresh id is not empty");
+    let fresh = blank_record(id, record.phases.clone(), record.origin.clone(), now);
+    write_record(layout, &fresh)?;
+    Ok(fresh)
+}

@@ -1,0 +1,169 @@
+//! The files that one attempt of a stage exchanges with us, and the environment that tells it where they are.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use camino::Utf8Path;
+
+use super::{Bounds, Stage};
+use crate::contract::{ExecutionId, PhaseResult, SessionId, Signal};
+use crate::diag::Budget;
+use crate::schema::{Checker, PHASE_RESULT};
+use crate::store::Layout;
+use crate::system::files::{self, Appender, FileError, Privacy};
+
+/// The most bytes of a result file that are read.
+const LONGEST_RESULT: u64 = 4 * 1024 * 1024;
+/// The most bytes of a signal that are read; a longer line is dropped.
+const LONGEST_SIGNAL: usize = 64 * 1024;
+
+/// The variable that marks every process of a session.
+pub(super) const SESSION_VARIABLE: &str = "LOA_SESSION_ID";
+
+/// The paths of one attempt.
+#[derive(Debug, Clone)]
+pub(super) struct StageFiles {
+    pub(super) result: PathBuf,
+    pub(super) signals: PathBuf,
+    pub(super) events: PathBuf,
+}
+
+impl StageFiles {
+    /// Makes a fresh folder for the attempt, with the two streams empty and no result in it.
+    pub(super) fn prepare(layout: &Layout, stage: &Stage, attempt: u32) -> Result<Self, FileError> {
+        let folder = layout.stage(stage.phase, attempt);
+        files::remove_tree(&folder)?;
+        files::ensure_folder(&folder)?;
+        let paths = Self {
+            result: folder.join("result.json"),
+            signals: folder.join("signals.jsonl"),
+            events: folder.join("events.jsonl"),
+        };
+        Appender::open(&paths.signals, Privacy::Private)?;
+        Ok(paths)
+    }
+
+    /// What the stage left in its result file: `None` when nothing, the reason when it cannot be used.
+    pub(super) fn read_result(&self) -> Result<Option<PhaseResult>, String> {
+        let bytes = match files::read(&self.result, LONGEST_RESULT) {
+            Err(error) if error.is_not_found() => return Ok(None),
+            bytes => bytes.map_err(|error| format!("{error}: {}", error.source))?,
+        };
+        let budget = Budget { bytes: LONGEST_RESULT, ..Budget::default() };
+        let read = Checker::new(&PHASE_RESULT).read(&bytes, Utf8Path::new("result.json"), &budget);
+        read.map(Some).map_err(|findings| {
+            let said: Vec<String> = findings.iter().map(|finding| finding.message.clone()).collect();
+            said.join("; ")
+        })
+    }
+}
+
+/// Which execution, session and attempt a process works for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Identity<'a> {
+    pub(super) execution: &'a ExecutionId,
+    pub(super) session: &'a SessionId,
+    pub(super) attempt: u32,
+}
+
+/// The variables of a stage's process: its own from the plan, and those that the runtime sets over them.
+pub(super) fn environment(
+    identity: &Identity<'_>,
+    stage: &Stage,
+    bounds: &Bounds,
+    workspace: &Path,
+    paths: &StageFiles,
+) -> Vec<(String, OsString)> {
+    let own = stage.env.iter().map(|(name, value)| (name.clone(), value.into()));
+    let set: [(&str, OsString); 11] = [
+        ("LOA_EXECUTION_ID", identity.execution.as_str().into()),
+        (SESSION_VARIABLE, identity.session.as_str().into()),
+        ("LOA_PHASE", stage.phase.as_str().into()),
+        ("LOA_STAGE", stage.phase.as_str().into()),
+        ("LOA_ATTEMPT", identity.attempt.to_string().into()),
+        ("LOA_WORKSPACE", workspace.into()),
+        ("LOA_RESULT_FILE", paths.result.clone().into()),
+        ("LOA_SIGNAL_FILE", paths.signals.clone().into()),
+        ("LOA_EVENT_FILE", paths.events.clone().into()),
+        ("CONTEXT_SOFT_LIMIT", bounds.context.soft.to_string().into()),
+        ("CONTEXT_HARD_LIMIT", bounds.context.hard.to_string().into()),
+    ];
+    own.chain(set.into_iter().map(|(name, value)| (name.to_owned(), value))).collect()
+}
+
+/// Reads the stage's signals as they are appended.
+#[derive(Debug)]
+pub(super) struct SignalReader {
+    path: PathBuf,
+    position: u64,
+    half: Vec<u8>,
+    /// The line that is being read is longer than a signal can be.
+    overlong: bool,
+}
+
+impl SignalReader {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, position: 0, half: Vec::new(), overlong: false }
+    }
+
+    /// The complete lines that came since the last call: a signal each, or the reason why it is none.
+    pub(super) fn read(&mut self) -> Vec<Result<Signal, String>> {
+        let fresh = self.fresh().unwrap_or_default();
+        let mut signals = Vec::new();
+        for part in fresh.split_inclusive(|byte| *byte == b'\n') {
+            self.half.extend_from_slice(part);
+            if !self.half.ends_with(b"\n") {
+                self.overlong |= self.half.len() > LONGEST_SIGNAL;
+                self.half.truncate(LONGEST_SIGNAL);
+                continue;
+            }
+            let line = std::mem::take(&mut self.half);
+            if std::mem::take(&mut self.overlong) || line.len() > LONGEST_SIGNAL {
+                signals.push(Err(format!("a signal of more than {LONGEST_SIGNAL} bytes")));
+            } else if !line.trim_ascii().is_empty() {
+                let signal = serde_json::from_slice(&line);
+                signals.push(signal.map_err(|error| format!("{error} in {}", String::from_utf8_lossy(&line).trim())));
+            }
+        }
+        signals
+    }
+
+    /// What was appended. A file that the stage took away has nothing new in it.
+    fn fresh(&mut self) -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(self.position))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        self.position += bytes.len() as u64;
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_lines_wait_and_nonsense_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("signals.jsonl");
+        let mut reader = SignalReader::new(path.clone());
+        assert!(reader.read().is_empty(), "no file yet");
+        let mut file = Appender::open(&path, Privacy::Private).expect("opened");
+        file.append(b"{\"type\":\"USAGE\",\"context").expect("appended");
+        assert!(reader.read().is_empty(), "half a line");
+        file.append(b"_tokens\":7}\n\n{\"type\":\"PARTY\"}\n").expect("appended");
+        let signals = reader.read();
+        assert_eq!(signals[0], Ok(Signal::Usage { context_tokens: 7 }));
+        assert!(signals[1].as_ref().expect_err("unknown").contains("PARTY"));
+        assert_eq!(signals.len(), 2);
+        file.append(&vec![b'x'; 2 * LONGEST_SIGNAL]).expect("appended");
+        assert!(reader.read().is_empty() && reader.half.len() <= LONGEST_SIGNAL);
+        file.append(b"\n{\"type\":\"USAGE\",\"context_tokens\":8}\n").expect("appended");
+        let signals = reader.read();
+        assert!(signals[0].is_err());
+        assert_eq!(signals[1], Ok(Signal::Usage { context_tokens: 8 }));
+    }
+}

@@ -1,0 +1,111 @@
+//! Where an execution stands, for people and for other programs. Reads only; a run may be working meanwhile.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::RunError;
+use super::session::{blank_record, newest};
+use super::standing::Standing;
+use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress};
+use crate::store::{Layout, OriginKind, RunOrigin, RunStatus, read_checkpoints, read_record};
+use crate::system::clock;
+use crate::system::lock::{Holder, Lock};
+
+/// Where an execution stands.
+#[derive(Debug, Clone, Serialize)]
+pub struct Status {
+    /// The execution.
+    pub execution_id: ExecutionId,
+    /// Where it stands; `running` without a process is a session that died.
+    pub status: RunStatus,
+    /// Who works on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<Holder>,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// Time in which stages ran or backed off, in milliseconds, as of the last write.
+    pub elapsed_ms: u64,
+    /// Remediation loops so far.
+    pub remediation_loops: u32,
+    /// The attempt of the phase that is being worked on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// Its phases, in the order in which they run.
+    pub phases: Vec<PhaseLine>,
+    /// What waits for an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending: Option<Pending>,
+}
+
+/// One phase of a status.
+#[derive(Debug, Clone, Serialize)]
+pub struct PhaseLine {
+    /// The phase.
+    pub phase: Phase,
+    /// Where it stands.
+    pub status: PhaseProgress,
+    /// The summary of its checkpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+}
+
+/// A report that waits for an answer.
+#[derive(Debug, Clone, Serialize)]
+pub struct Pending {
+    /// Why.
+    pub trigger: EscalationTrigger,
+    /// Where.
+    pub phase: Phase,
+    /// The report.
+    pub report: PathBuf,
+}
+
+/// Where the execution in the workspace stands.
+///
+/// # Errors
+/// [`RunError`]: there is none, or something on disk is not valid.
+pub fn status(layout: &Layout) -> Result<Status, RunError> {
+    let standing = standing(layout)?;
+    let process = Lock::holder(&layout.lock())?;
+    let record = &standing.record;
+    let working = record.active.as_ref().filter(|_| record.status == RunStatus::Running);
+    let statuses = standing.statuses(working.map(|active| active.phase));
+    let line = |phase: &Phase| PhaseLine {
+        phase: *phase,
+        status: statuses.iter().find(|s| s.phase == *phase).map_or(PhaseProgress::Pending, |s| s.status),
+        summary: standing.checkpoint(*phase).map(|checkpoint| checkpoint.summary.clone()),
+    };
+    let pending = record.pending.as_ref();
+    Ok(Status {
+        execution_id: record.execution_id.clone(),
+        status: record.status,
+        process,
+        started_at: record.started_at,
+        elapsed_ms: u64::try_from(record.counters.elapsed().as_millis()).unwrap_or(u64::MAX),
+        remediation_loops: record.counters.remediation_loops(),
+        attempt: working.map(|active| active.attempt),
+        phases: record.phases.iter().map(line).collect(),
+        pending: pending.map(|p| Pending { trigger: p.trigger, phase: p.phase, report: p.report.clone() }),
+    })
+}
+
+/// The contract's `getState`.
+///
+/// # Errors
+/// As [`status`].
+pub fn state(layout: &Layout) -> Result<ExecutionState, RunError> {
+    Ok(standing(layout)?.state())
+}
+
+fn standing(layout: &Layout) -> Result<Standing, RunError> {
+    if let Some(record) = read_record(layout)? {
+        return Ok(Standing::read(layout, record)?);
+    }
+    let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
+    let id = newest(&read_checkpoints(layout)?).ok_or_else(none)?;
+    let origin = RunOrigin { kind: OriginKind::Config, path: None };
+    let record = blank_record(id, Phase::ALL.to_vec(), origin, clock::now().wall());
+    Ok(Standing::read(layout, record)?)
+}

@@ -1,0 +1,27 @@
+//! `.loa-checkpoint/context-state.yaml` (Context Signals Interface): the last known state of the context.
+
+use super::format::{read, write};
+use super::{Layout, StoreError};
+use crate::contract::ContextState;
+use crate::schema::{CONTEXT_STATE, Checker};
+use crate::system::files::{self, Privacy};
+
+/// The newest version of the format.
+pub(super) const CONTEXT_STATE_VERSION: u32 = 1;
+
+/// Writes the state durably.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn write_context_state(layout: &Layout, state: &ContextState) -> Result<(), StoreError> {
+    files::ensure_folder(&layout.checkpoints())?;
+    write(&layout.context_state(), state, Privacy::Shared)
+}
+
+/// The last known state; `None` before the first.
+///
+/// # Errors
+/// [`StoreError`], also when it comes from a newer version.
+pub fn read_context_state(layout: &Layout) -> Result<Option<ContextState>, StoreError> {
+    read(&layout.context_state(), &Checker::new(&CONTEXT_STATE), Some(CONTEXT_STATE_VERSION))
+}

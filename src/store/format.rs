@@ -1,0 +1,136 @@
+//! How documents are written and read back, and what happens when one is not what it should be.
+//!
+//! Written: YAML with every string quoted, so that no reader, old or new, takes a date or a `no` for something else.
+//! Read: size first, then the form, then the version of formats that carry one, then the schema, and the types last.
+//! A document of a newer version is refused and left as it is: an old program must not lose what it cannot understand.
+//!
+//! | format | version | since |
+//! |---|---|---|
+//! | `.loa-run/run.yaml` | 1 | 0.1.0 |
+//! | `.loa-checkpoint/context-state.yaml` | 1 | 0.1.0 |
+//!
+//! Checkpoints and escalation reports are the contract's and carry no version.
+
+use std::path::{Path, PathBuf};
+
+use camino::Utf8PathBuf;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::diag::render::{Source, full};
+use crate::diag::{Budget, Diagnostic};
+use crate::schema::Checker;
+use crate::system::files::{self, FileError, Privacy};
+
+/// A document that could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file itself.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// What stands in it.
+    #[error("{} is not valid:\n{findings}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The diagnostics, rendered.
+        findings: String,
+    },
+    /// It was written by a newer program; it was not touched.
+    #[error("{} has format version {found}, this program knows {known}; it was left as it is", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The version in it.
+        found: u64,
+        /// The newest version that this program reads.
+        known: u32,
+    },
+    /// A value that has no form in YAML.
+    #[error("cannot write {} as YAML: {reason}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A value as YAML, every string quoted.
+///
+/// # Errors
+/// When the value has no form in YAML.
+pub fn to_yaml(value: &impl Serialize) -> Result<String, serde_yaml::ser::Error> {
+    let mut options = serde_yaml::SerializerOptions::default();
+    options.quote_all = true;
+    let mut text = String::new();
+    serde_yaml::to_fmt_writer_with_options(&mut text, value, options)?;
+    Ok(text)
+}
+
+pub(super) fn write(path: &Path, value: &impl Serialize, privacy: Privacy) -> Result<(), StoreError> {
+    let unwritable =
+        |error: serde_yaml::ser::Error| StoreError::Unwritable { path: path.into(), reason: error.to_string() };
+    let text = to_yaml(value).map_err(unwritable)?;
+    Ok(files::write_durably(path, text.as_bytes(), privacy)?)
+}
+
+/// Reads a document of a kind; `None` when the file is not there. `version` is the newest that this program knows, for
+/// formats that carry one.
+pub(super) fn read<T: DeserializeOwned>(
+    path: &Path,
+    checker: &Checker,
+    version: Option<u32>,
+) -> Result<Option<T>, StoreError> {
+    let Some(bytes) = bytes(path)? else { return Ok(None) };
+    if let Some(known) = version {
+        check_version(path, &bytes, known)?;
+    }
+    checker
+        .read(&bytes, &shown(path), &Budget::default())
+        .map(Some)
+        .map_err(|findings| invalid(path, &bytes, &findings))
+}
+
+/// Reads a document that only we write, by its type alone.
+pub(super) fn read_own<T: DeserializeOwned>(path: &Path, known: u32) -> Result<Option<T>, StoreError> {
+    let Some(bytes) = bytes(path)? else { return Ok(None) };
+    check_version(path, &bytes, known)?;
+    let typed = std::str::from_utf8(&bytes).map_err(|error| error.to_string());
+    let typed = typed.and_then(|text| serde_yaml::from_str(text).map_err(|error| error.to_string()));
+    typed.map(Some).map_err(|findings| StoreError::Invalid { path: path.to_path_buf(), findings })
+}
+
+/// The error for a document with findings, each rendered with the line that it is about.
+pub(super) fn invalid(path: &Path, bytes: &[u8], findings: &[Diagnostic]) -> StoreError {
+    let (name, text) = (path.display().to_string(), String::from_utf8_lossy(bytes));
+    let source = Source::new(&name, &text);
+    let rendered: Vec<String> = findings.iter().map(|finding| full(&source, finding)).collect();
+    StoreError::Invalid { path: path.to_path_buf(), findings: rendered.join("\n") }
+}
+
+fn bytes(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    match files::read(path, Budget::default().bytes) {
+        Err(error) if error.is_not_found() => Ok(None),
+        bytes => bytes.map(Some),
+    }
+}
+
+/// The path as the checks take it, which look at its name only.
+fn shown(path: &Path) -> Utf8PathBuf {
+    Utf8PathBuf::from(path.to_string_lossy().into_owned())
+}
+
+fn check_version(path: &Path, bytes: &[u8], known: u32) -> Result<(), StoreError> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        version: u64,
+    }
+    match std::str::from_utf8(bytes).map(serde_yaml::from_str::<Head>) {
+        Ok(Ok(head)) if head.version > u64::from(known) => {
+            Err(StoreError::Newer { path: path.to_path_buf(), found: head.version, known })
+        }
+        // Anything else that is wrong with it is for the full check to say.
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,125 @@
+//! Every path under a workspace, named once.
+
+use std::path::{Path, PathBuf};
+
+use crate::contract::{ExecutionId, Phase};
+
+/// The paths of one workspace. `.loa-checkpoint/` is the contract's, `.loa-run/` is ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    workspace: PathBuf,
+}
+
+impl Layout {
+    /// Folders that belong to the run and not to the work.
+    pub const OWN: &'static [&'static str] = &[".loa-checkpoint", ".loa-run"];
+
+    /// The paths under `workspace`, which should be absolute: stages are told them.
+    pub fn new(workspace: impl Into<PathBuf>) -> Self {
+        Self { workspace: workspace.into() }
+    }
+
+    /// The folder that the phases work in.
+    #[must_use]
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// `.loa-checkpoint/`.
+    #[must_use]
+    pub fn checkpoints(&self) -> PathBuf {
+        self.workspace.join(".loa-checkpoint")
+    }
+
+    /// `.loa-checkpoint/<phase>.yaml`.
+    #[must_use]
+    pub fn checkpoint(&self, phase: Phase) -> PathBuf {
+        self.checkpoints().join(format!("{phase}.yaml"))
+    }
+
+    /// `.loa-checkpoint/context-state.yaml`.
+    #[must_use]
+    pub fn context_state(&self) -> PathBuf {
+        self.checkpoints().join("context-state.yaml")
+    }
+
+    /// `.loa-checkpoint/escalations/`.
+    #[must_use]
+    pub fn escalations(&self) -> PathBuf {
+        self.checkpoints().join("escalations")
+    }
+
+    /// `.loa-checkpoint/escalations/<execution>-<n>.<extension>`.
+    #[must_use]
+    pub fn escalation(&self, execution: &ExecutionId, number: u32, extension: &str) -> PathBuf {
+        self.escalations().join(format!("{}-{number}.{extension}", file_name(execution)))
+    }
+
+    /// `.loa-run/`.
+    #[must_use]
+    pub fn run(&self) -> PathBuf {
+        self.workspace.join(".loa-run")
+    }
+
+    /// `.loa-run/lock`: held while a run works in the workspace.
+    #[must_use]
+    pub fn lock(&self) -> PathBuf {
+        self.run().join("lock")
+    }
+
+    /// `.loa-run/run.yaml`: what the checkpoints do not say.
+    #[must_use]
+    pub fn record(&self) -> PathBuf {
+        self.run().join("run.yaml")
+    }
+
+    /// `.loa-run/halt`: there while somebody asks the running process to stop.
+    #[must_use]
+    pub fn halt_request(&self) -> PathBuf {
+        self.run().join("halt")
+    }
+
+    /// `.loa-run/logs/`.
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.run().join("logs")
+    }
+
+    /// `.loa-run/logs/<phase>-<attempt>.log`.
+    #[must_use]
+    pub fn log(&self, phase: Phase, attempt: u32) -> PathBuf {
+        self.logs().join(format!("{phase}-{attempt}.log"))
+    }
+
+    /// `.loa-run/stages/<phase>-<attempt>/`: the files that one attempt of a stage exchanges with us.
+    #[must_use]
+    pub fn stage(&self, phase: Phase, attempt: u32) -> PathBuf {
+        self.run().join("stages").join(format!("{phase}-{attempt}"))
+    }
+
+    /// `.loa-run/archive/<name>/`: an execution that is over.
+    #[must_use]
+    pub fn archived(&self, name: &str) -> PathBuf {
+        self.run().join("archive").join(name)
+    }
+}
+
+/// An execution's id as a file name: others may choose ids with any characters.
+pub(super) fn file_name(execution: &ExecutionId) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    let name: String = execution.as_str().chars().take(100).map(plain).collect();
+    if name.starts_with('.') { format!("_{name}") } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_cannot_lead_out_of_the_folder() {
+        let id = |text: &str| ExecutionId::new(text).expect("not empty");
+        for (text, name) in [("exec-20260131-abc123", "exec-20260131-abc123"), ("../x", "_.._x"), ("a/b c", "a_b_c")] {
+            assert_eq!(file_name(&id(text)), name);
+        }
+    }
+}

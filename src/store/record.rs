@@ -1,0 +1,203 @@
+//! `.loa-run/run.yaml`: what a resume needs and the checkpoints do not say. Ours; format version 1.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::format::{read_own, write};
+use super::{Layout, StoreError};
+use crate::contract::{EscalationTrigger, ExecutionId, Finding, Phase, Resolution, SessionId};
+use crate::policy::{Signature, TriggerCounters};
+use crate::system::files::{self, Privacy};
+
+/// The newest version of the format.
+pub const RECORD_VERSION: u32 = 1;
+
+/// One execution: who works on it, how far its counters are, and what it waits for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunRecord {
+    /// Version of this format: 1.
+    pub version: u32,
+    /// The execution; the same in its checkpoints.
+    pub execution_id: ExecutionId,
+    /// Every process lifetime that worked on it, newest last.
+    pub sessions: Vec<SessionId>,
+    /// Rises with every session: whoever holds a lower one is no longer the owner.
+    pub epoch: u64,
+    /// Where the plan came from.
+    pub origin: RunOrigin,
+    /// The phases of this execution, in the order in which they run.
+    pub phases: Vec<Phase>,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When this was written; times in documents of one execution never go back.
+    pub updated_at: Timestamp,
+    /// The counters behind the triggers, elapsed time among them.
+    pub counters: TriggerCounters,
+    /// Phases whose checkpoint counts only when it is newer than this.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reopened: BTreeMap<Phase, Timestamp>,
+    /// The phase that was being worked on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<Active>,
+    /// What the last audit found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// What the work looked like when the audit failed last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<CycleMark>,
+    /// Whether a human agreed to the deployment.
+    pub deploy: ApprovalState,
+    /// How many reports were written.
+    pub escalations: u32,
+    /// The report that waits for its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<PendingEscalation>,
+    /// The answers that were given, newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resolutions: Vec<RecordedResolution>,
+}
+
+/// Where a plan came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunOrigin {
+    /// A configuration's `runtime.phases`, or a plan of its own.
+    pub kind: OriginKind,
+    /// The plan's file, absolute; absent for a configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+}
+
+/// What kind of file a plan came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OriginKind {
+    /// `.loa.config.yaml`.
+    Config,
+    /// `--plan`.
+    Plan,
+}
+
+/// Where an execution stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// Nothing ran yet: it was reset.
+    Ready,
+    /// A session works on it, or died while it did.
+    Running,
+    /// A signal ended the session; it can be resumed.
+    Interrupted,
+    /// A human is needed.
+    Escalated,
+    /// A human answered; it can be resumed.
+    Resolved,
+    /// Every phase is done.
+    Completed,
+    /// A human ended it.
+    Aborted,
+}
+
+impl RunStatus {
+    /// The word on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Running => "running",
+            Self::Interrupted => "interrupted",
+            Self::Escalated => "escalated",
+            Self::Resolved => "resolved",
+            Self::Completed => "completed",
+            Self::Aborted => "aborted",
+        }
+    }
+}
+
+/// A phase that was being worked on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Active {
+    /// The phase.
+    pub phase: Phase,
+    /// Its attempt, from 1.
+    pub attempt: u32,
+    /// How its earlier attempts failed.
+    pub failures: Vec<Option<Signature>>,
+}
+
+/// What the work looked like at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CycleMark {
+    /// The commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// A digest of the work tree; absent outside a git repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// The findings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub findings: Option<Signature>,
+}
+
+/// Whether a human agreed to the deployment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalState {
+    /// Not asked yet.
+    NotAsked,
+    /// Asked; the pending report is about it.
+    Asked,
+    /// Given.
+    Given,
+}
+
+/// A report that waits for its answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PendingEscalation {
+    /// Its number within the execution, from 1.
+    pub number: u32,
+    /// Why.
+    pub trigger: EscalationTrigger,
+    /// The phase.
+    pub phase: Phase,
+    /// The report for machines.
+    pub report: PathBuf,
+}
+
+/// An answer that was given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedResolution {
+    /// The number of the report that it answers.
+    pub escalation: u32,
+    /// When.
+    pub at: Timestamp,
+    /// The answer.
+    pub resolution: Resolution,
+}
+
+/// Writes the record durably.
+///
+/// # Errors
+/// [`StoreError`]; the earlier record is then untouched.
+pub fn write_record(layout: &Layout, record: &RunRecord) -> Result<(), StoreError> {
+    files::ensure_folder(&layout.run())?;
+    write(&layout.record(), record, Privacy::Private)
+}
+
+/// The record of the workspace's execution; `None` before the first.
+///
+/// # Errors
+/// [`StoreError`], also when it comes from a newer version.
+pub fn read_record(layout: &Layout) -> Result<Option<RunRecord>, StoreError> {
+    read_own(&layout.record(), RECORD_VERSION)
+}
