@@ -1,4 +1,4 @@
-//! `loa-conform`: see `loa::cli`.
+//! `loa-conform`: see the room `cli` of the library.
 
 fn main() -> std::process::ExitCode {
     loa::cli::judge()
