@@ -38,8 +38,9 @@ fn there_are_enough_of_them_and_no_two_die_of_the_same() {
     let of = |base: &str| faulty.iter().filter(|variant| variant.base == base).count();
     assert!(of("sh") >= 12 && of("loa-run") >= 4, "sh {}, loa-run {}", of("sh"), of("loa-run"));
     assert!(variants("lawful").len() >= 4);
-    let deaths: BTreeSet<_> = faulty.iter().filter_map(|variant| Some(&variant.kills.as_ref()?.case)).collect();
-    assert_eq!(deaths.len(), faulty.len(), "two variants name the same case");
+    let deaths: BTreeSet<_> =
+        faulty.iter().filter_map(|variant| variant.kills.as_ref()).map(|kill| (&kill.case, kill.reason)).collect();
+    assert_eq!(deaths.len(), faulty.len(), "two variants die of the same case for the same reason");
 }
 
 /// Everything that the suite says about these runtimes, under one seed.
