@@ -217,9 +217,13 @@ fn phase_once(subject: &Subject<'_>) -> Vec<Diagnostic> {
     };
     let ids: Vec<_> = phases.iter().filter_map(|phase| phase.get("id")).collect();
     let twice = (0..ids.len()).filter_map(|at| {
-        let first = ids[..at].iter().find(|earlier| earlier.as_str() == ids[at].as_str())?;
-        let message = format!("phase {} stands twice in the plan", ids[at].describe());
-        let finding = Diagnostic::error(PHASE_ONCE.id, message).at(ids[at].span).of(format!("/phases/{at}/id"));
+        let word = ids[at].as_str()?;
+        let first = ids[..at].iter().find(|earlier| earlier.as_str() == Some(word))?;
+        let finding = Diagnostic::error(PHASE_ONCE.id, format!("phase `{word}` stands twice in the plan"))
+            .at(ids[at].span)
+            .of(format!("/phases/{at}/id"))
+            .expected("a phase that is not in the plan yet")
+            .found(ids[at].describe());
         Some(finding.related(first.span, "here it stands first").help("one command a phase: put both into one script"))
     });
     twice.collect()
