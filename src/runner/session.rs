@@ -158,10 +158,11 @@ fn find(layout: &Layout, mode: Mode, fresh: impl FnOnce() -> RunRecord) -> Resul
                 return Err(RunError::Unfinished { execution: id.clone(), status: status.as_str() });
             }
             // Checkpoints without a record: another runtime's, or somebody's. Theirs to finish.
-            None => match newest(&read_checkpoints(layout)?) {
-                Some(id) => return Err(RunError::Unfinished { execution: id, status: "another runtime's" }),
-                None => {}
-            },
+            None => {
+                if let Some(id) = newest(&read_checkpoints(layout)?) {
+                    return Err(RunError::Unfinished { execution: id, status: "another runtime's" });
+                }
+            }
         }
     }
     let fresh = fresh();

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::args::{LoaRun, Verb};
 use super::refusal::{of_config, of_run};
 use super::show::{plan_json, plan_text, print_json, status_text};
-use super::terminal::{Terminal, surface};
+use super::terminal::{Terminal, surfaced};
 use crate::cli::console::{print, say};
 use crate::cli::defect::guarded;
 use crate::cli::{ExitStatus, Failure, finish, parse};
@@ -158,8 +158,10 @@ fn execute(args: &LoaRun, request: Request) -> Result<ExitStatus, Failure> {
     };
     let end = runtime.block_on(engine.run()).map_err(of_run)?;
     if let End::Escalated(call) = &end {
-        surface(call);
+        terminal.surface(call);
     }
+    // All of it is shown before anything else is said.
+    drop(terminal);
     if args.json {
         print_json(&json!({ "end": word(&end), "call": call(&end), "status": status(&layout).map_err(of_run)? }))?;
     }
@@ -206,7 +208,7 @@ fn ask_to_halt(layout: &Layout, json: bool) -> Result<ExitStatus, Failure> {
             format!("asked process {} to halt; it ends its stage and writes the report\n", holder.pid),
         ),
         Halted::Done(call) => {
-            surface(call);
+            say(surfaced(call));
             (json!({ "halt": "done", "call": call_json(call) }), String::new())
         }
     };
