@@ -3,6 +3,7 @@
 
 mod architecture;
 mod conform;
+mod programs;
 mod project;
 mod refusals;
 mod rig;

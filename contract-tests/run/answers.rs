@@ -71,6 +71,19 @@ fn reset_starts_over_and_keeps_what_was() {
 }
 
 #[test]
+fn a_reset_that_fails_is_no_answer() {
+    let workspace = stopped();
+    workspace.write(".loa-run/archive", "in the way");
+    workspace.loa(&["resolve", "reset"]).exits(74).says(&["archive"]);
+    workspace.resume().exits(2).says(&["waits for an answer"]);
+    std::fs::remove_file(workspace.path(".loa-run/archive")).expect("removed");
+    workspace.write("fixed", "");
+    workspace.loa(&["resolve", "reset"]).exits(0);
+    workspace.resume().exits(0);
+    assert_eq!(workspace.ran(), ["discovery", "design", "discovery", "design", "submit"]);
+}
+
+#[test]
 fn abort_is_for_good_and_keeps_what_is_there() {
     let workspace = stopped();
     workspace.loa(&["resolve", "abort"]).exits(0);

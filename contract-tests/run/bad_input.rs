@@ -93,6 +93,29 @@ fn nobody_reads_our_output_any_more() {
 }
 
 #[test]
+fn a_reader_that_stalls_keeps_nobody_from_watching_the_phase() {
+    let flood = "yes flood | head -n 300000; sleep 60";
+    for interrupted in [false, true] {
+        let workspace = Workspace::only(&[("design", flood)]);
+        let limit = if interrupted { 60_000 } else { 300 };
+        workspace
+            .config(&format!("runtime: {{ retry: {{ max: 0 }}, phases: {{ design: {{ timeout_ms: {limit} }} }} }}\n"));
+        let mut run = workspace.start();
+        if interrupted {
+            let log = || workspace.read(".loa-run/logs/design-1.log");
+            until("the log has it all", || log().lines().count() == 300_000);
+            Command::new("kill").args(["-INT", &run.id().to_string()]).status().expect("kill runs");
+        }
+        let mut code = None;
+        until("the run ends without a reader", || {
+            code = run.try_wait().expect("awaited");
+            code.is_some()
+        });
+        assert_eq!(code.and_then(|status| status.code()), Some(if interrupted { 130 } else { 2 }));
+    }
+}
+
+#[test]
 fn a_checkpoint_that_somebody_edited_is_neither_success_nor_ignored() {
     let stopped = || {
         let workspace = Workspace::only(&[("discovery", "true"), ("design", "exit 2")]);
@@ -142,6 +165,17 @@ fn a_record_of_a_newer_version_is_refused_and_left_alone() {
         workspace.loa(arguments).exits(78).says(&["version 2", "knows 1"]);
     }
     assert_eq!(workspace.read(".loa-run/run.yaml"), newer);
+}
+
+#[test]
+fn a_record_that_nobody_can_read_is_put_aside_by_a_fresh_start() {
+    let workspace = Workspace::only(&[("design", "test -f go || exit 2")]);
+    workspace.run().exits(2);
+    workspace.write(".loa-run/run.yaml", "version: 1\nbroken");
+    workspace.resume().exits(78).says(&["run.yaml", "--fresh"]);
+    workspace.write("go", "");
+    workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(0);
+    assert_eq!(workspace.read(".loa-run/archive/unnamed/run.yaml"), "version: 1\nbroken");
 }
 
 #[test]

@@ -101,6 +101,53 @@ fn a_session_that_died_between_the_checkpoint_and_the_call_is_made_up_for() {
 }
 
 #[test]
+fn a_session_that_died_before_it_called_about_exhausted_retries_makes_no_further_attempt() {
+    let workspace = Workspace::only(&[("design", "echo alike >&2; exit 1")]);
+    workspace.run().exits(2);
+    let record = workspace.read(".loa-run/run.yaml").replace("'escalated'", "'running'");
+    let (before, _) = record.split_once("pending:").expect("a report waits");
+    let active =
+        "active:\n  phase: design\n  attempt: 4\n  failures: ['stderr alike', 'stderr alike', 'stderr alike']\n";
+    workspace.write(".loa-run/run.yaml", &format!("{before}{active}"));
+    workspace.resume().exits(2).says(&["A human is needed"]);
+    assert_eq!(workspace.starts("design"), 4);
+    assert_eq!(workspace.reports().last().expect("a report")["trigger"], "same_issue");
+}
+
+#[test]
+fn a_start_that_died_while_it_put_the_last_execution_aside_is_still_a_start() {
+    let workspace =
+        Workspace::only(&[("preflight", "true"), ("discovery", "true"), ("design", "test -f go || exit 2")]);
+    workspace.run().exits(2);
+    let old = workspace.checkpoint("preflight")["execution_id"].as_str().expect("an id").to_owned();
+    // In the middle of it the disk says no.
+    let obstacle = format!(".loa-run/archive/{old}/discovery.yaml");
+    fs::create_dir_all(workspace.path(&obstacle).join("inside")).expect("made");
+    workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(74).says(&["discovery.yaml"]);
+    fs::remove_dir_all(workspace.path(&obstacle)).expect("removed");
+    workspace.write("go", "");
+    workspace.resume().exits(0);
+    for phase in ["preflight", "discovery", "design"] {
+        assert_ne!(workspace.checkpoint(phase)["execution_id"], old.as_str(), "{phase} is not of the old execution");
+        let archived = format!(".loa-run/archive/{old}/{phase}.yaml");
+        assert!(workspace.read(&archived).contains(&old), "{archived} was put away after all");
+    }
+}
+
+#[test]
+fn a_clock_that_was_set_back_reopens_nothing_for_ever() {
+    let workspace = Workspace::only(&[("discovery", "true"), ("design", "test $(grep -c design ran) -lt 9")]);
+    fs::create_dir(workspace.path(".loa-checkpoint")).expect("made");
+    let text = "execution_id: theirs\nphase: PHASE\ncreated_at: '2100-01-01T00:00:00Z'\nexit_code: CODE\nsummary: s\n";
+    for (phase, code) in [("discovery", "0"), ("design", "1")] {
+        let text = text.replace("PHASE", phase).replace("CODE", code);
+        workspace.write(&format!(".loa-checkpoint/{phase}.yaml"), &text);
+    }
+    workspace.loa(&["resume", "--plan", "plan.json"]).exits(0);
+    assert_eq!(workspace.ran(), ["design"]);
+}
+
+#[test]
 fn retries_that_were_used_stay_used() {
     let script = "test $(grep -c design ran) -eq 2 && { echo $LOA_ATTEMPT > up; sleep 60; }; exit 1";
     let workspace = Workspace::only(&[("design", script)]);

@@ -68,3 +68,15 @@ fn an_audit_without_an_implementation_is_retried_like_any_phase() {
     workspace.run().exits(2);
     assert_eq!(workspace.starts("audit"), 4);
 }
+
+#[test]
+fn a_skipped_audit_asks_for_no_remediation_any_more() {
+    // The last three findings are one, and the loops are used up too.
+    let script = "n=$(grep -c audit ran); test $n -eq 1 && echo first >&2 || echo again >&2; exit 1";
+    let workspace = Workspace::only(&[("implementation", "true"), ("audit", script), ("submit", "true")]);
+    workspace.run().exits(2);
+    assert_eq!((workspace.report()["trigger"].as_str(), workspace.starts("audit")), (Some("same_issue"), 4));
+    workspace.loa(&["resolve", "skip_phase"]).exits(0);
+    workspace.resume().exits(0);
+    assert_eq!(workspace.starts("submit"), 1);
+}

@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use super::ExitStatus;
+use super::console::{CYAN, RED, say};
 
 /// An operation that failed, with the status to end with and hints for the reader.
 #[derive(Debug)]
@@ -24,15 +25,14 @@ impl Failure {
 
     /// Prints `error:`, the numbered causes and every `hint:` to stderr.
     pub(super) fn print(&self) {
-        let (red, cyan) = (super::console::RED, super::console::CYAN);
-        anstream::eprintln!("{red}error:{red:#} {}", self.error);
+        say(format_args!("{RED}error:{RED:#} {}", self.error));
         let mut cause = self.error.source();
         while let Some(error) = cause {
-            anstream::eprintln!("  because: {error}");
+            say(format_args!("  because: {error}"));
             cause = error.source();
         }
         for hint in &self.hints {
-            anstream::eprintln!("{cyan}hint:{cyan:#} {hint}");
+            say(format_args!("{CYAN}hint:{CYAN:#} {hint}"));
         }
     }
 }

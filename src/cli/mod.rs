@@ -4,6 +4,7 @@
 
 mod conform;
 mod console;
+mod defect;
 mod exit;
 mod failure;
 mod kinds;

@@ -1,12 +1,14 @@
 //! `loa-validate`: checks documents and says file, line, column, reason and remedy.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command as CommandLine, FromArgMatches, value_parser};
 use serde_json::{Value, json};
 
+use super::console::{print, say};
+use super::defect::guarded;
 use super::{ExitStatus, Failure, exit, finish, kinds, matches};
 use crate::diag::render::{self, Source};
 use crate::diag::{Budget, Diagnostic, Limit, Severity};
@@ -15,11 +17,13 @@ use crate::schema::{Checker, Kind};
 /// Runs `loa-validate` on the process's own arguments.
 #[must_use]
 pub fn validate() -> ExitStatus {
-    let kinds = kinds();
-    match matches(command(&kinds)) {
-        Ok(matches) => finish(run(&kinds, &matches)),
-        Err(status) => status,
-    }
+    guarded(|| {
+        let kinds = kinds();
+        match matches(command(&kinds)) {
+            Ok(matches) => finish(run(&kinds, &matches)),
+            Err(status) => status,
+        }
+    })
 }
 
 #[derive(Debug, Args)]
@@ -225,7 +229,7 @@ impl Tally {
     /// nobody knows what would have been found in it.
     fn conclude(self, json: bool) -> ExitStatus {
         if !json {
-            anstream::eprintln!("{}", self.summary());
+            say(self.summary());
         }
         let status = match (self.unreadable.is_empty(), self.invalid) {
             (false, _) => ExitStatus::NoInput,
@@ -263,15 +267,3 @@ fn chain(error: &dyn std::error::Error) -> String {
     }
     text
 }
-
-/// Writes to stdout, with colours where they are wanted.
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::new(ExitStatus::WriteFailed, NotWritten(error)))
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("failed to write to standard output")]
-struct NotWritten(#[source] io::Error);

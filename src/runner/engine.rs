@@ -5,11 +5,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::conclude::skipped;
+use super::decision::is_remediable;
 use super::phase::PhaseEnd;
 use super::standing::Standing;
 use super::watch::Stop;
 use super::{Bounds, Listener, Plan, Progress, RunError};
 use crate::contract::{EscalationTrigger, ExecutionId, Phase, PhaseExit, SessionId};
+use crate::policy::{Outcome, trigger_for_failure};
 use crate::store::{ApprovalState, Layout, ReportPaths, RunRecord, RunStatus, write_record};
 use crate::system::clock::{self, Moment};
 use crate::system::guard::Guard;
@@ -122,9 +124,8 @@ impl Engine<'_> {
     /// What calls a human before a phase even starts.
     fn before(&mut self, phase: Phase, skip: bool) -> Result<Option<End>, RunError> {
         // The session that wrote this died before it could call anybody.
-        if let Some(blocked) = self.standing.checkpoint(phase).filter(|c| c.exit_code == PhaseExit::Blocked) {
-            let reason = blocked.summary.clone();
-            return self.escalate(EscalationTrigger::Manual, phase, None, &reason).map(Some);
+        if let Some((trigger, reason)) = self.uncalled(phase) {
+            return self.escalate(trigger, phase, None, &reason).map(Some);
         }
         let limits = self.bounds.triggers;
         if let Some(trigger) = self.record().counters.fired(&limits) {
@@ -140,6 +141,20 @@ impl Engine<'_> {
         Ok(None)
     }
 
+    /// Why a human should have been called about the phase: it has an outcome that nothing but a human goes on from. An
+    /// audit's exit 1 is none, because what it found is lost with the session: the audit is made again.
+    fn uncalled(&self, phase: Phase) -> Option<(EscalationTrigger, String)> {
+        let record = &self.standing.record;
+        let failed = self.standing.checkpoint(phase).filter(|checkpoint| checkpoint.exit_code != PhaseExit::Success)?;
+        let outcome = Outcome { exit: failed.exit_code, error: None };
+        if is_remediable(phase, &outcome, &record.phases) {
+            return None;
+        }
+        let attempts = record.active.as_ref().filter(|active| active.phase == phase);
+        let trigger = trigger_for_failure(&outcome, attempts.map_or(&[], |active| &active.failures));
+        Some((trigger, failed.summary.clone()))
+    }
+
     fn stopped(&mut self, phase: Phase, stop: Stop) -> Result<End, RunError> {
         let (trigger, reason) = match stop {
             Stop::Interrupted(interrupt) => {
@@ -147,17 +162,17 @@ impl Engine<'_> {
                 self.save()?;
                 return Ok(End::Interrupted(interrupt));
             }
-            Stop::Halted => {
-                files::remove(&self.layout.halt_request())?;
-                (EscalationTrigger::Manual, format!("{phase} was stopped: somebody asked for a halt"))
-            }
+            Stop::Halted => (EscalationTrigger::Manual, format!("{phase} was stopped: somebody asked for a halt")),
             Stop::RunTimeout => {
                 let hours = self.bounds.triggers.timeout.as_secs_f64() / 3600.0;
                 (EscalationTrigger::Timeout, format!("{phase} was stopped: the run may take {hours} hours"))
             }
             Stop::Overflow => (EscalationTrigger::ContextOverflow, format!("{phase} was stopped: its context is over")),
         };
-        self.escalate(trigger, phase, Some(phase), &reason)
+        let end = self.escalate(trigger, phase, Some(phase), &reason)?;
+        // Only now: a request that was taken away before its report is there is forgotten by whoever dies between.
+        files::remove(&self.layout.halt_request())?;
+        Ok(end)
     }
 
     /// A reason to stop that came from outside while something was waited for.

@@ -102,7 +102,7 @@ pub enum Progress<'a> {
 
 /// Somebody who watches.
 pub trait Listener {
-    /// Takes note. Must not wait: the run waits for it.
+    /// Takes note. Must not wait for long: meanwhile the run watches nothing.
     fn on(&mut self, progress: &Progress<'_>);
 }
 

@@ -5,7 +5,9 @@ use super::conclude::skipped;
 use super::session::{start_over, take};
 use super::standing::Standing;
 use crate::contract::{ExecutionId, Phase, Resolution, ResolutionAction};
-use crate::store::{ApprovalState, Layout, RecordedResolution, RunStatus, read_record, write_record};
+use crate::store::{
+    ApprovalState, Layout, PendingEscalation, RecordedResolution, RunStatus, read_record, write_record,
+};
 use crate::system::clock;
 
 /// What an answer led to.
@@ -36,25 +38,39 @@ pub fn resolve(layout: &Layout, resolution: &Resolution) -> Result<Resolved, Run
     };
     let mut standing = Standing::read(layout, record)?;
     let now = standing.stamp(clock::now().wall());
+    let recorded = RecordedResolution { escalation: pending.number, at: now, resolution: resolution.clone() };
+    standing.record.resolutions.push(recorded);
+    let execution = match resolution.action {
+        ResolutionAction::Reset => {
+            // It still waits for this answer until the next execution stands in its place.
+            write_record(layout, &standing.record)?;
+            start_over(layout, &standing.record)?.execution_id
+        }
+        _ => answer(layout, standing, &pending, resolution)?,
+    };
+    Ok(Resolved { execution, phase: pending.phase, resumable: resolution.action != ResolutionAction::Abort })
+}
+
+/// The answers after which the execution stays the one that it is.
+fn answer(
+    layout: &Layout,
+    mut standing: Standing,
+    pending: &PendingEscalation,
+    resolution: &Resolution,
+) -> Result<ExecutionId, RunError> {
     let record = &mut standing.record;
     record.pending = None;
     record.active = None;
     record.counters.reset(pending.trigger);
     record.status = RunStatus::Resolved;
-    let recorded = RecordedResolution { escalation: pending.number, at: now, resolution: resolution.clone() };
-    record.resolutions.push(recorded);
     match resolution.action {
         ResolutionAction::FixAndResume => go_on(&mut standing, pending.phase),
         ResolutionAction::SkipPhase => skip(layout, &mut standing, pending.phase, resolution)?,
-        ResolutionAction::Reset => {}
         ResolutionAction::Abort => standing.record.status = RunStatus::Aborted,
+        ResolutionAction::Reset => {}
     }
     write_record(layout, &standing.record)?;
-    let execution = match resolution.action {
-        ResolutionAction::Reset => start_over(layout, &standing.record)?.execution_id,
-        _ => standing.record.execution_id,
-    };
-    Ok(Resolved { execution, phase: pending.phase, resumable: resolution.action != ResolutionAction::Abort })
+    Ok(standing.record.execution_id)
 }
 
 fn go_on(standing: &mut Standing, phase: Phase) {
@@ -70,6 +86,10 @@ fn go_on(standing: &mut Standing, phase: Phase) {
 fn skip(layout: &Layout, standing: &mut Standing, phase: Phase, answer: &Resolution) -> Result<(), RunError> {
     if standing.is_completed(phase) {
         return Ok(());
+    }
+    if phase == Phase::Audit {
+        // Nobody waits for its remediation any more.
+        standing.record.counters.audit_passed();
     }
     let because = answer.notes.clone().unwrap_or_else(|| "a human answered skip_phase".to_owned());
     let now = standing.stamp(clock::now().wall());

@@ -13,8 +13,8 @@ use super::{Bounds, Listener, Plan, PlanError, Progress, RunError};
 use crate::contract::{Checkpoint, ExecutionId, Phase, PhaseExit, SessionId};
 use crate::policy::{TriggerCounters, check_limits};
 use crate::store::{
-    ApprovalState, Layout, OriginKind, RECORD_VERSION, RunOrigin, RunRecord, RunStatus, archive, read_checkpoints,
-    read_context_state, read_record, write_context_state, write_record,
+    ApprovalState, Layout, OriginKind, RECORD_VERSION, RunOrigin, RunRecord, RunStatus, StoreError, put_away,
+    read_checkpoints, read_context_state, read_record, succeed, write_context_state,
 };
 use crate::system::guard::Guard;
 use crate::system::lock::Lock;
@@ -59,15 +59,14 @@ impl<'a> Engine<'a> {
         let Request { layout, plan, origin, bounds, mode, program } = request;
         let lock = take(&layout)?;
         let now = clock::now();
-        let found = find(&layout, mode)?;
-        let resumed = found.is_some();
-        let mut record = found.unwrap_or_else(|| new_record(&plan, origin.clone(), now.wall()));
+        let (mut record, resumed) = find(&layout, mode, || new_record(&plan, origin.clone(), now.wall()))?;
         if record.status == RunStatus::Ready {
             record.phases = plan.phases();
         }
         if let Some(phase) = record.phases.iter().find(|phase| plan.stage(**phase).is_none()) {
             return Err(PlanError::Missing { phase: *phase }.into());
         }
+        put_away(&layout, &Standing::read(&layout, record.clone())?.foreign())?;
         let mut standing = Standing::read(&layout, record.clone())?;
         let swept = clear_up(&layout, &record)?;
         let session = new_session();
@@ -79,8 +78,9 @@ impl<'a> Engine<'a> {
         let guard = Guard::start(&program, (SESSION_VARIABLE, session.as_str())).map_err(host)?;
         prepare(&layout, &bounds, now.wall())?;
         listener.on(&Progress::SessionStarted { execution: &record.execution_id, session: &session, resumed, swept });
+        record.updated_at = standing.record.updated_at;
         standing.record = record;
-        for phase in standing.foreign() {
+        for Checkpoint { phase, .. } in standing.foreign() {
             let text = format!("the checkpoint of {phase} belongs to another execution and does not count");
             listener.on(&Progress::Notice { text: &text });
         }
@@ -140,29 +140,34 @@ pub(super) fn blank_record(id: ExecutionId, phases: Vec<Phase>, origin: RunOrigi
     }
 }
 
-/// The execution to continue; `None` when a new one begins, what was there put aside.
-fn find(layout: &Layout, mode: Mode) -> Result<Option<RunRecord>, RunError> {
-    let record = read_record(layout)?;
-    match mode {
-        Mode::Resume => resumable(layout, record).map(Some),
-        Mode::Fresh => put_aside(layout, record.map(|record| record.execution_id)).map(|()| None),
-        Mode::New => begin_new(layout, record),
-    }
-}
-
-fn begin_new(layout: &Layout, record: Option<RunRecord>) -> Result<Option<RunRecord>, RunError> {
-    let Some(record) = record else {
-        // Checkpoints without a record: another runtime's, or somebody's. Theirs to finish.
-        return match newest(&read_checkpoints(layout)?) {
-            Some(id) => Err(RunError::Unfinished { execution: id, status: "another runtime's" }),
-            None => Ok(None),
-        };
+/// The execution to work on, and whether it was there before; what it takes the place of is put aside.
+fn find(layout: &Layout, mode: Mode, fresh: impl FnOnce() -> RunRecord) -> Result<(RunRecord, bool), RunError> {
+    let record = match read_record(layout) {
+        // Nobody can read it, and it is to be put aside.
+        Err(StoreError::Invalid { .. }) if mode == Mode::Fresh => None,
+        record => record?,
     };
-    match record.status {
-        RunStatus::Ready => Ok(Some(record)),
-        RunStatus::Completed => put_aside(layout, Some(record.execution_id)).map(|()| None),
-        status => Err(RunError::Unfinished { execution: record.execution_id, status: status.as_str() }),
+    if mode == Mode::Resume {
+        return Ok((resumable(layout, record)?, true));
     }
+    if mode == Mode::New {
+        match &record {
+            Some(RunRecord { status: RunStatus::Completed, .. }) => {}
+            Some(ready @ RunRecord { status: RunStatus::Ready, .. }) => return Ok((ready.clone(), true)),
+            Some(RunRecord { execution_id: id, status, .. }) => {
+                return Err(RunError::Unfinished { execution: id.clone(), status: status.as_str() });
+            }
+            // Checkpoints without a record: another runtime's, or somebody's. Theirs to finish.
+            None => {
+                if let Some(id) = newest(&read_checkpoints(layout)?) {
+                    return Err(RunError::Unfinished { execution: id, status: "another runtime's" });
+                }
+            }
+        }
+    }
+    let fresh = fresh();
+    succeed(layout, record.as_ref().map(|record| &record.execution_id), &fresh)?;
+    Ok((fresh, false))
 }
 
 fn resumable(layout: &Layout, record: Option<RunRecord>) -> Result<RunRecord, RunError> {
@@ -193,11 +198,6 @@ pub(super) fn newest(checkpoints: &[Checkpoint]) -> Option<ExecutionId> {
     Some(newest.execution_id.clone())
 }
 
-fn put_aside(layout: &Layout, execution: Option<ExecutionId>) -> Result<(), RunError> {
-    let unnamed = || ExecutionId::new("unnamed").expect("not empty");
-    Ok(archive(layout, &execution.unwrap_or_else(unnamed))?)
-}
-
 /// Ends what a dead session left running and removes what it left half written.
 fn clear_up(layout: &Layout, record: &RunRecord) -> Result<usize, RunError> {
     for folder in [layout.run(), layout.checkpoints(), layout.escalations()] {
@@ -218,12 +218,11 @@ fn prepare(layout: &Layout, bounds: &Bounds, now: Timestamp) -> Result<(), RunEr
     Ok(())
 }
 
-/// Puts a new record in the place of one that is over.
+/// Puts a new execution of the same phases in the place of one that is over.
 pub(super) fn start_over(layout: &Layout, record: &RunRecord) -> Result<RunRecord, RunError> {
-    archive(layout, &record.execution_id)?;
     let now = clock::now().wall();
     let id = ExecutionId::new(ids::execution(now)).expect("a fresh id is not empty");
     let fresh = blank_record(id, record.phases.clone(), record.origin.clone(), now);
-    write_record(layout, &fresh)?;
+    succeed(layout, Some(&record.execution_id), &fresh)?;
     Ok(fresh)
 }

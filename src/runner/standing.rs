@@ -17,7 +17,11 @@ pub(super) struct Standing {
 
 impl Standing {
     pub(super) fn read(layout: &Layout, record: RunRecord) -> Result<Self, StoreError> {
-        Ok(Self { record, checkpoints: read_checkpoints(layout)? })
+        let mut standing = Self { record, checkpoints: read_checkpoints(layout)? };
+        // A clock may have been set back, or another host's be ahead: what follows must still count as newer.
+        let newest = standing.checkpoints().map(|checkpoint| checkpoint.created_at).max();
+        standing.record.updated_at = newest.map_or(standing.record.updated_at, |at| at.max(standing.record.updated_at));
+        Ok(standing)
     }
 
     /// Writes a checkpoint, durably first and in memory second.
@@ -74,10 +78,9 @@ impl Standing {
         self.fold(&self.reopened()).last_checkpoint().cloned()
     }
 
-    /// Phases whose checkpoint belongs to another execution and does not count here.
-    pub(super) fn foreign(&self) -> Vec<Phase> {
-        let id = &self.record.execution_id;
-        self.checkpoints.iter().filter(|c| c.execution_id != *id).map(|c| c.phase).collect()
+    /// Checkpoints that belong to another execution and do not count here.
+    pub(super) fn foreign(&self) -> Vec<&Checkpoint> {
+        self.checkpoints.iter().filter(|checkpoint| checkpoint.execution_id != self.record.execution_id).collect()
     }
 
     /// This execution's checkpoints.

@@ -109,7 +109,7 @@ pub(super) fn invalid(path: &Path, bytes: &[u8], findings: &[Diagnostic]) -> Sto
     StoreError::Invalid { path: path.to_path_buf(), findings: rendered.join("\n") }
 }
 
-fn bytes(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+pub(super) fn bytes(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     match files::read(path, Budget::default().bytes) {
         Err(error) if error.is_not_found() => Ok(None),
         bytes => bytes.map(Some),

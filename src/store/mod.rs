@@ -13,7 +13,7 @@ mod layout;
 mod markdown;
 mod record;
 
-pub use archive::archive;
+pub use archive::{put_away, succeed};
 pub use checkpoint::{read_checkpoint, read_checkpoints, write_checkpoint};
 pub use context_state::{read_context_state, write_context_state};
 pub use escalation::{ReportPaths, read_report, write_report};

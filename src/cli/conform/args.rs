@@ -17,15 +17,14 @@ pub(super) struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  loa-conform score                         every bundled runtime, against what each is known to earn
+  loa-conform score                         every bundled runtime: is it as known?
   loa-conform score loa-run                 one of them, against the contract
   loa-conform score ./my/manifest.yaml      a runtime of yours
   loa-conform score loa-run --only EXIT-003 --keep
   loa-conform explain EXIT-003";
 
-const OWN_CODES: &str =
-    "  0    conforms; in a survey, each runtime that could start earned exactly what it is known to earn
-  1    does not conform, or earned something else, or a required runtime could not run
+const OWN_CODES: &str = "  0    conforms; in a survey: every runtime that started earned what it should
+  1    does not conform, or differs, or a required runtime could not run
   3    incomplete: too little was measured to say
   4    the judge itself failed
   5    claims differ from the measurement (--strict-claims)";

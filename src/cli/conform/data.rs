@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::args::{Explain, InSuite, Ledger};
 use super::suite;
+use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::{Clause, Suite, line_hash};
 use crate::diag::closest;
@@ -17,15 +18,12 @@ pub(super) fn ledger(wish: &Ledger) -> Result<ExitStatus, Failure> {
     let Some(path) = &wish.against else {
         for clause in &suite.clauses {
             let cases = suite.cases_of(&clause.id).count();
-            anstream::println!(
-                "{:9} {:6} {:15} {cases} cases  {}",
-                clause.id,
-                clause.level,
-                clause.column,
-                clause.text
-            );
+            print(&format!(
+                "{:9} {:6} {:15} {cases} cases  {}\n",
+                clause.id, clause.level, clause.column, clause.text
+            ))?;
         }
-        anstream::println!("{} clauses, {} cases", suite.clauses.len(), suite.cases.len());
+        print(&format!("{} clauses, {} cases\n", suite.clauses.len(), suite.cases.len()))?;
         return Ok(ExitStatus::Success);
     };
     let bytes = files::read(path, LONGEST).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
@@ -34,9 +32,9 @@ pub(super) fn ledger(wish: &Ledger) -> Result<ExitStatus, Failure> {
     let changed: Vec<&&Clause> =
         resting.iter().filter(|clause| clause.lines.iter().any(|line| !lines.contains(line))).collect();
     for clause in &changed {
-        anstream::println!("{} rests on a line that is no longer there: {}", clause.id, clause.text);
+        print(&format!("{} rests on a line that is no longer there: {}\n", clause.id, clause.text))?;
     }
-    anstream::println!("{} of {} clauses still stand as they were read", resting.len() - changed.len(), resting.len());
+    print(&format!("{} of {} clauses still stand as they were read\n", resting.len() - changed.len(), resting.len()))?;
     match (resting.is_empty(), changed.is_empty()) {
         (true, _) => Ok(ExitStatus::Incomplete),
         (false, true) => Ok(ExitStatus::Success),
@@ -57,7 +55,7 @@ pub(super) fn explain(wish: &Explain) -> Result<ExitStatus, Failure> {
             None => failure.hint("`loa-conform ledger` prints every clause"),
         });
     };
-    anstream::print!("{}", explained(&suite, clause));
+    print(&explained(&suite, clause))?;
     Ok(ExitStatus::Success)
 }
 
@@ -85,10 +83,10 @@ fn explained(suite: &Suite, clause: &Clause) -> String {
 pub(super) fn list(wish: &InSuite) -> Result<ExitStatus, Failure> {
     let suite = suite::open(wish.suite.as_deref())?;
     for runtime in suite.runtimes() {
-        anstream::println!("runtime {runtime}");
+        print(&format!("runtime {runtime}\n"))?;
     }
     for case in &suite.cases {
-        anstream::println!("case {}: {}", case.id, case.title);
+        print(&format!("case {}: {}\n", case.id, case.title))?;
     }
     Ok(ExitStatus::Success)
 }
@@ -96,6 +94,6 @@ pub(super) fn list(wish: &InSuite) -> Result<ExitStatus, Failure> {
 pub(super) fn lint(wish: &InSuite) -> Result<ExitStatus, Failure> {
     let suite = suite::open(wish.suite.as_deref())?;
     let (clauses, cases, runtimes) = (suite.clauses.len(), suite.cases.len(), suite.runtimes().count());
-    anstream::println!("{clauses} clauses, {cases} cases, {runtimes} runtimes: nothing wrong");
+    print(&format!("{clauses} clauses, {cases} cases, {runtimes} runtimes: nothing wrong\n"))?;
     Ok(ExitStatus::Success)
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use super::args::{Arguments, Verb};
 use super::{data, readme, score};
+use crate::cli::defect::guarded;
 use crate::cli::{finish, parse};
 use crate::conform::probe;
 
@@ -12,22 +13,24 @@ use crate::conform::probe;
 /// The phases that it has a runtime start are itself, so `probe` is answered before anything else is looked at.
 #[must_use]
 pub fn judge() -> ExitCode {
-    let arguments: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    if let [_, word, rest @ ..] = arguments.as_slice()
-        && word == "probe"
-    {
-        return ExitCode::from(probe(rest));
-    }
-    let status = match parse::<Arguments>() {
-        Err(status) => status,
-        Ok(Arguments { verb }) => finish(match verb {
-            Verb::Score(wish) => score::score(&wish),
-            Verb::Ledger(wish) => data::ledger(&wish),
-            Verb::Explain(wish) => data::explain(&wish),
-            Verb::List(wish) => data::list(&wish),
-            Verb::Lint(wish) => data::lint(&wish),
-            Verb::Readme(wish) => readme::readme(&wish),
-        }),
-    };
-    status.into()
+    guarded(|| {
+        let arguments: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        if let [_, word, rest @ ..] = arguments.as_slice()
+            && word == "probe"
+        {
+            return ExitCode::from(probe(rest));
+        }
+        let status = match parse::<Arguments>() {
+            Err(status) => status,
+            Ok(Arguments { verb }) => finish(match verb {
+                Verb::Score(wish) => score::score(&wish),
+                Verb::Ledger(wish) => data::ledger(&wish),
+                Verb::Explain(wish) => data::explain(&wish),
+                Verb::List(wish) => data::list(&wish),
+                Verb::Lint(wish) => data::lint(&wish),
+                Verb::Readme(wish) => readme::readme(&wish),
+            }),
+        };
+        status.into()
+    })
 }

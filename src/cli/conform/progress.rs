@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::cli::console::say;
 use crate::conform::{Identity, Outcome, Progress};
 use crate::system::clock::{self, Moment};
 use crate::system::env;
@@ -63,7 +64,7 @@ impl Display {
 
     fn line(&self, text: &str) {
         let elapsed = clock::now().since(self.begun).as_secs();
-        self.bar.suspend(|| anstream::eprintln!("{:>3}:{:02} {text}", elapsed / 60, elapsed % 60));
+        self.bar.suspend(|| say(format_args!("{:>3}:{:02} {text}", elapsed / 60, elapsed % 60)));
     }
 }
 

@@ -1,11 +1,13 @@
 //! `loa-conform score`: runs the suite and writes the report.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::args::Score;
 use super::decision::{Question, decide};
 use super::progress::Display;
 use super::suite::{self, wrong};
+use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::{
     Candidate, CandidateError, ConformanceReport, Host, Interruption, RigOptions, RuntimeReport, Suite, SurveyOptions,
@@ -33,14 +35,14 @@ pub(super) fn score(wish: &Score) -> Result<ExitStatus, Failure> {
     let interruption = Interruption::listen();
     let judge = env::current_exe().map_err(|error| Failure::new(ExitStatus::Internal, error))?;
     let rig = RigOptions { keep: wish.keep, stop: interruption.stop(), ..RigOptions::new(seed, judge) };
-    anstream::eprintln!("seed {seed}");
+    say(format_args!("seed {seed}"));
     let display = Display::new();
     let options = survey_options(wish);
     let runtimes = survey(&suite, &candidates, &rig, &options, &|progress| display.show(progress));
     display.end();
     let report = assemble(&suite, wish, seed, interruption.by().is_none(), runtimes);
     let place = write(&report, &wish.out)?;
-    print(&report, wish, &place);
+    show(&report, wish, &place)?;
     let question = Question {
         named: !wish.runtimes.is_empty(),
         require: &wish.require,
@@ -117,17 +119,18 @@ fn write(report: &ConformanceReport, folder: &Path) -> Result<PathBuf, Failure> 
     Ok(text)
 }
 
-fn print(report: &ConformanceReport, wish: &Score, place: &Path) {
+fn show(report: &ConformanceReport, wish: &Score, place: &Path) -> Result<(), Failure> {
     if wish.json {
-        anstream::print!("{}", report::json(report));
-    } else {
-        let named = !wish.runtimes.is_empty();
-        anstream::print!("{}", report::terminal(report, named));
-        for runtime in &report.runtimes {
-            for (column, expected, earned) in runtime.surprises() {
-                anstream::println!("{}: {column} is known to be {expected} and was {earned}", runtime.runtime);
-            }
-        }
-        anstream::println!("report: {} (and report.json beside it)", place.display());
+        return print(&report::json(report));
     }
+    let mut text = report::terminal(report, !wish.runtimes.is_empty());
+    for runtime in &report.runtimes {
+        for (column, expected, earned) in runtime.surprises() {
+            let name = &runtime.runtime;
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{name}: {column} is known to be {expected} and was {earned}");
+        }
+    }
+    let _ = writeln!(text, "report: {} (and report.json beside it)", place.display());
+    print(&text)
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::cli::console::say;
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::{Files, Finding, Suite};
 use crate::diag::render::{Source, full};
@@ -20,7 +21,7 @@ pub(super) fn open(folder: Option<&Path>) -> Result<Suite, Failure> {
 /// Prints findings; the failure counts them.
 pub(super) fn wrong(findings: &[Finding], what: &str) -> Failure {
     for Finding { file, text, diagnostic } in findings {
-        anstream::eprintln!("{}\n", full(&Source::new(file.as_str(), text), diagnostic));
+        say(format_args!("{}\n", full(&Source::new(file.as_str(), text), diagnostic)));
     }
     Failure::new(ExitStatus::Config, format!("{what}: {} findings", findings.len()))
 }

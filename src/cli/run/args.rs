@@ -76,14 +76,17 @@ fn after_help() -> String {
 
 const EXAMPLES: &str = "\
 Examples:
-  loa-run init                           write .loa.config.yaml, then fill in the commands
-  loa-run run                            execute the eight phases
-  loa-run run --plan plan.json           execute {\"phases\": [{\"id\": \"design\", \"command\": [\"./design.sh\"]}]}
-  loa-run run --from audit --dry-run     say what would run
-  loa-run status                         see where it stands, from another shell
-  loa-run resolve fix_and_resume && loa-run resume";
+  loa-run init                        write a commented .loa.config.yaml
+  loa-run run                         execute the eight phases
+  loa-run run --plan plan.json        execute those of a file instead
+  loa-run run --from audit --dry-run  say what would run
+  loa-run status                      see where it stands, from another shell
+  loa-run resolve fix_and_resume      answer a call, when the cause is mended
+  loa-run resume                      go on
 
-const OWN_CODES: &str = "\
-  0    every phase is done
+A plan:
+  {\"phases\": [{\"id\": \"design\", \"command\": [\"./design.sh\"]}]}";
+
+const OWN_CODES: &str = "  0    every phase is done
   1    trying again may help: another run holds the workspace
-  2    a human is needed: escalated or halted, or the execution waits for an answer";
+  2    a human is needed: escalated, halted, or waiting for an answer";

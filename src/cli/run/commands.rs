@@ -1,14 +1,15 @@
 //! Does what the command line says.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
 use super::args::{LoaRun, Verb};
 use super::refusal::{of_config, of_run};
-use super::show::{plan_json, plan_text, print, print_json, status_text};
-use super::terminal::{Terminal, surface};
+use super::show::{plan_json, plan_text, print_json, status_text};
+use super::terminal::{Terminal, surfaced};
+use crate::cli::console::{print, say};
+use crate::cli::defect::guarded;
 use crate::cli::{ExitStatus, Failure, finish, parse};
 use crate::config::{FILE_NAME, Settings, TEMPLATE, from_environment, load};
 use crate::contract::Resolution;
@@ -25,15 +26,17 @@ use crate::system::{env, guard};
 /// Runs `loa-run` on the process's own arguments.
 #[must_use]
 pub fn run() -> ExitStatus {
-    let mut arguments = std::env::args().skip(1);
-    if arguments.next().as_deref() == Some(guard::ARGUMENT) {
-        guard::serve(&arguments.collect::<Vec<_>>());
-        return ExitStatus::Success;
-    }
-    match parse::<LoaRun>() {
-        Ok(args) => finish(command(&args)),
-        Err(status) => status,
-    }
+    guarded(|| {
+        let mut arguments = std::env::args_os().skip(1);
+        if arguments.next().is_some_and(|argument| argument == guard::ARGUMENT) {
+            guard::serve(&arguments.map(|argument| argument.to_string_lossy().into_owned()).collect::<Vec<_>>());
+            return ExitStatus::Success;
+        }
+        match parse::<LoaRun>() {
+            Ok(args) => finish(command(&args)),
+            Err(status) => status,
+        }
+    })
 }
 
 fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
@@ -104,7 +107,7 @@ fn warn(path: &Path, settings: &Settings) {
     let (name, bytes) = (path.display().to_string(), files::read(path, u64::MAX).unwrap_or_default());
     let text = String::from_utf8_lossy(&bytes);
     for finding in settings.warnings() {
-        let _ = writeln!(anstream::stderr().lock(), "{}", full(&Source::new(&name, &text), finding));
+        say(full(&Source::new(&name, &text), finding));
     }
 }
 
@@ -155,8 +158,10 @@ fn execute(args: &LoaRun, request: Request) -> Result<ExitStatus, Failure> {
     };
     let end = runtime.block_on(engine.run()).map_err(of_run)?;
     if let End::Escalated(call) = &end {
-        surface(call);
+        terminal.surface(call);
     }
+    // All of it is shown before anything else is said.
+    drop(terminal);
     if args.json {
         print_json(&json!({ "end": word(&end), "call": call(&end), "status": status(&layout).map_err(of_run)? }))?;
     }
@@ -203,7 +208,7 @@ fn ask_to_halt(layout: &Layout, json: bool) -> Result<ExitStatus, Failure> {
             format!("asked process {} to halt; it ends its stage and writes the report\n", holder.pid),
         ),
         Halted::Done(call) => {
-            surface(call);
+            say(surfaced(call));
             (json!({ "halt": "done", "call": call_json(call) }), String::new())
         }
     };

@@ -1,21 +1,14 @@
 //! Prints where an execution stands, what would run, and what came of a command.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
 use std::time::Duration;
 
 use serde::Serialize;
 
 use super::terminal::span;
+use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::runner::{Plan, Status};
-
-/// Writes text to standard output.
-pub(super) fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    written.map_err(|error| Failure::new(ExitStatus::WriteFailed, error))
-}
 
 /// Writes a value to standard output as one JSON document.
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {

@@ -1,8 +1,9 @@
 //! A run as it happens, line by line: what stages write, and between it what we do.
 
-use std::io::{self, Write};
+use std::io;
 use std::time::Duration;
 
+use super::screen::Screen;
 use crate::cli::console::{CYAN, RED};
 use crate::contract::{Phase, PhaseExit};
 use crate::runner::{Call, Listener, Progress};
@@ -15,11 +16,17 @@ pub(super) struct Terminal {
     json: bool,
     /// Whether the last piece of each stream left its line open.
     open: [bool; 2],
+    colours: bool,
+    screen: Screen,
 }
+
+/// How long a run waits for a reader that takes nothing.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Terminal {
     pub(super) fn new(json: bool) -> Self {
-        Self { json, open: [false; 2] }
+        let colours = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
+        Self { json, open: [false; 2], colours, screen: Screen::new(io::stdout(), io::stderr(), PATIENCE) }
     }
 
     fn output(&mut self, phase: Phase, piece: &Piece) {
@@ -27,11 +34,8 @@ impl Terminal {
         let prefix = if self.open[index] { String::new() } else { format!("{phase} | ") };
         self.open[index] = !piece.ends_line();
         let bytes = [prefix.as_bytes(), &piece.bytes].concat();
-        // Nobody may be there to read any more; the log has it all, and the run goes on.
-        let _ = match piece.stream {
-            Stream::Stdout if !self.json => io::stdout().lock().write_all(&bytes),
-            _ => io::stderr().lock().write_all(&bytes),
-        };
+        let stream = if self.json { Stream::Stderr } else { piece.stream };
+        self.screen.show(stream, bytes);
     }
 
     /// Our own line; one that a stage left open ends first.
@@ -41,7 +45,17 @@ impl Terminal {
         if !open.is_empty() {
             self.open = [self.open[0] && !self.json, false];
         }
-        let _ = writeln!(anstream::stderr().lock(), "{open}{CYAN}loa-run:{CYAN:#} {text}");
+        self.show(&format!("{open}{CYAN}loa-run:{CYAN:#} {text}\n"));
+    }
+
+    /// Calls the human.
+    pub(super) fn surface(&mut self, call: &Call) {
+        self.show(&surfaced(call));
+    }
+
+    fn show(&mut self, text: &str) {
+        let text = if self.colours { text.to_owned() } else { anstream::adapter::strip_str(text).to_string() };
+        self.screen.show(Stream::Stderr, text.into_bytes());
     }
 }
 
@@ -104,17 +118,16 @@ pub(super) fn span(duration: Duration) -> String {
     }
 }
 
-/// Calls the human: phase, trigger, report, and the commands that answer.
-pub(super) fn surface(call: &Call) {
-    let lines = format!(
+/// What a human is told: phase, trigger, report, and the commands that answer.
+pub(super) fn surfaced(call: &Call) -> String {
+    format!(
         "\n{RED}A human is needed{RED:#}: {} in phase {}\n  {}\n  report:  {}\n           {}\n  answer:  loa-run resolve fix_and_resume    (or skip_phase, reset, abort)\n  go on:   loa-run resume\n",
         call.trigger,
         call.phase,
         call.reason,
         call.report.markdown.display(),
         call.report.yaml.display(),
-    );
-    let _ = anstream::stderr().lock().write_all(lines.as_bytes());
+    )
 }
 
 #[cfg(test)]

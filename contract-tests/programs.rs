@@ -1,0 +1,58 @@
+//! What the three programs have in common: how they end when nobody can hear them, and how their help reads.
+
+use std::ffi::OsStr;
+use std::fs::OpenOptions;
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Command, Stdio};
+
+const RUN: &str = env!("CARGO_BIN_EXE_loa-run");
+const VALIDATE: &str = env!("CARGO_BIN_EXE_loa-validate");
+const CONFORM: &str = env!("CARGO_BIN_EXE_loa-conform");
+
+/// A place where every write fails.
+fn full() -> Stdio {
+    OpenOptions::new().write(true).open("/dev/full").expect("Linux").into()
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_no_defect() {
+    let nowhere = ["--workspace", "/nowhere"];
+    for (program, arguments, lost, code) in [
+        (RUN, &[&["status"], &nowhere[..]].concat()[..], "stderr", 66),
+        (RUN, &["dance"], "stderr", 64),
+        (RUN, &["--help"], "stdout", 74),
+        (VALIDATE, &["checkpoint", "/nowhere"], "stderr", 66),
+        (VALIDATE, &["list"], "stdout", 74),
+        (CONFORM, &["explain", "NONE-001"], "stderr", 66),
+        (CONFORM, &["list"], "stdout", 74),
+        (CONFORM, &["ledger"], "stdout", 74),
+    ] {
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let command = if lost == "stdout" { command.stdout(full()) } else { command.stderr(full()) };
+        let status = command.status().expect("it runs");
+        assert_eq!(status.code(), Some(code), "{program} {arguments:?} without {lost}");
+    }
+}
+
+#[test]
+fn an_argument_that_is_no_text_is_wrong_usage() {
+    for program in [RUN, VALIDATE, CONFORM] {
+        let output = Command::new(program).arg(OsStr::from_bytes(b"\xff")).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(64), "{program}: {output:?}");
+    }
+}
+
+#[test]
+fn help_fits_a_terminal_of_eighty_columns() {
+    for program in [RUN, VALIDATE, CONFORM] {
+        let output = Command::new(program).arg("--help").env("COLUMNS", "80").output().expect("it runs");
+        let help = String::from_utf8(output.stdout).expect("UTF-8");
+        let (_, end) = help.split_once("\nExamples:\n").expect("examples");
+        for line in end.lines() {
+            let heading = line.is_empty() || line.ends_with(':');
+            assert!(heading || line.starts_with("  "), "{program}: a line was broken before `{line}`");
+        }
+        assert!(end.contains("\n  0    ") && end.contains("\n  143  "), "{end}");
+    }
+}
