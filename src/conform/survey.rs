@@ -289,6 +289,7 @@ impl<'a> Trial<'a> {
         let manifest = &self.candidate.manifest;
         RuntimeReport {
             runtime: manifest.runtime.clone(),
+            path: None,
             version: self.identity.version,
             program: self.identity.program.as_deref().and_then(super::suite::hash_of),
             manifest: self.candidate.hash.clone(),

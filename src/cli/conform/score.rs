@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::args::Score;
-use super::decision::{Question, decide};
+use super::decision::{Question, decide, sentence};
 use super::progress::Display;
 use super::suite::{self, wrong};
 use crate::cli::{ExitStatus, Failure};
@@ -36,18 +36,22 @@ pub(super) fn score(wish: &Score) -> Result<ExitStatus, Failure> {
     anstream::eprintln!("seed {seed}");
     let display = Display::new();
     let options = survey_options(wish);
-    let runtimes = survey(&suite, &candidates, &rig, &options, &|progress| display.show(progress));
+    let mut runtimes = survey(&suite, &candidates, &rig, &options, &|progress| display.show(progress));
     display.end();
+    for (runtime, name) in runtimes.iter_mut().zip(&wish.runtimes) {
+        runtime.path = is_path(name).then(|| name.clone());
+    }
     let report = assemble(&suite, wish, seed, interruption.by().is_none(), runtimes);
     let place = write(&report, &wish.out)?;
-    print(&report, wish, &place);
     let question = Question {
         named: !wish.runtimes.is_empty(),
         require: &wish.require,
         strict_claims: wish.strict_claims,
         interrupted: interruption.by(),
     };
-    Ok(decide(&report, &question))
+    let status = decide(&report, &question);
+    print(&report, wish, &place, &sentence(status, &question));
+    Ok(status)
 }
 
 /// The runtimes that were named, or every bundled one.
@@ -59,8 +63,7 @@ fn candidates(suite: &Suite, names: &[String], laid: &Path) -> Result<Vec<Candid
 }
 
 fn named(suite: &Suite, name: &str, laid: &Path) -> Result<Candidate, Failure> {
-    let is_path = name.contains('/') || Path::new(name).extension().is_some();
-    if !is_path {
+    if !is_path(name) {
         let bundled: Vec<&str> = suite.runtimes().collect();
         return suite.candidate(name, laid).ok_or_else(|| {
             let failure = Failure::new(ExitStatus::NoInput, format!("there is no bundled runtime `{name}`"));
@@ -71,6 +74,11 @@ fn named(suite: &Suite, name: &str, laid: &Path) -> Result<Candidate, Failure> {
         CandidateError::Content(findings) => wrong(&findings, "the manifest is not valid"),
         error => Failure::new(ExitStatus::NoInput, error),
     })
+}
+
+/// Whether a runtime is named by its manifest's path.
+fn is_path(name: &str) -> bool {
+    name.contains('/') || Path::new(name).extension().is_some()
 }
 
 fn survey_options(wish: &Score) -> SurveyOptions {
@@ -117,17 +125,26 @@ fn write(report: &ConformanceReport, folder: &Path) -> Result<PathBuf, Failure> 
     Ok(text)
 }
 
-fn print(report: &ConformanceReport, wish: &Score, place: &Path) {
+fn print(report: &ConformanceReport, wish: &Score, place: &Path, verdict: &str) {
     if wish.json {
         anstream::print!("{}", report::json(report));
-    } else {
-        let named = !wish.runtimes.is_empty();
-        anstream::print!("{}", report::terminal(report, named));
-        for runtime in &report.runtimes {
-            for (column, expected, earned) in runtime.surprises() {
-                anstream::println!("{}: {column} is known to be {expected} and was {earned}", runtime.runtime);
-            }
-        }
-        anstream::println!("report: {} (and report.json beside it)", place.display());
+        return;
+    }
+    let named = !wish.runtimes.is_empty();
+    anstream::print!("{}", report::terminal(report, named));
+    if !named && wish.only.is_none() {
+        report.runtimes.iter().for_each(against_what_is_known);
+    }
+    anstream::println!("report: {} (and report.json beside it)", place.display());
+    anstream::println!("{verdict}");
+}
+
+/// Where a bundled runtime earned something else than its manifest says.
+fn against_what_is_known(runtime: &RuntimeReport) {
+    for (column, expected, earned) in runtime.surprises() {
+        anstream::println!("{}: {column} is known to be {expected} and was {earned}", runtime.runtime);
+    }
+    for column in runtime.unknowns() {
+        anstream::println!("{}: its manifest does not `expect` a word for {column}", runtime.runtime);
     }
 }
