@@ -18,6 +18,8 @@ pub struct Evidence<'a> {
     pub manifest: &'a Manifest,
     /// What was seen.
     pub seen: &'a Observation,
+    /// What was seen of the same runtime in a run in which nothing goes wrong. Without it no pattern of the manifest counts.
+    pub control: Option<&'a Observation>,
 }
 
 impl<'a> Evidence<'a> {

@@ -6,6 +6,7 @@
 mod checkpoint;
 mod checkpoint_times;
 mod context;
+mod control;
 mod document;
 mod ending;
 mod evidence;
