@@ -87,14 +87,15 @@ fn textwrap(sentence: &str) -> String {
 /// What one runtime is, in a few lines.
 fn line(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
     let name = &runtime.runtime;
-    let mut text = match &runtime.problem {
-        Some(problem) => format!("{BOLD}{name}{BOLD:#}: could not run: {problem}\n"),
-        None => {
-            let (version, tally) = (table::version(runtime), table::tally(runtime));
-            format!("{BOLD}{name}{BOLD:#} ({version}): {}; cases: {tally}\n", table::boxes(report, runtime))
-        }
+    let mut text = if let Some(problem) = &runtime.problem {
+        format!("{BOLD}{name}{BOLD:#}: could not run: {problem}\n")
+    } else {
+        let (version, tally) = (table::version(runtime), table::tally(runtime));
+        format!("{BOLD}{name}{BOLD:#} ({version}): {}; cases: {tally}\n", table::boxes(report, runtime))
     };
-    table::attested(runtime).iter().for_each(|it| put(&mut text, format_args!("  attested, not measured: {it}\n")));
+    for it in table::attested(runtime) {
+        put(&mut text, format_args!("  attested, not measured: {it}\n"));
+    }
     text
 }
 

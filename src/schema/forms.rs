@@ -21,12 +21,11 @@ impl<'a> Forms<'a> {
     pub(super) fn of(root: &'a Value, schema: &'a Value) -> Option<Self> {
         let mut forms = Self { root, keyed: Vec::new(), bare: Vec::new() };
         for (at, branch) in schema.get("oneOf")?.as_array()?.iter().enumerate() {
-            match branch.get("const").and_then(Value::as_str) {
-                Some(word) => forms.bare.push(word),
-                None => {
-                    let (key, asked) = only_key(branch)?;
-                    forms.keyed.push((at, key, asked));
-                }
+            if let Some(word) = branch.get("const").and_then(Value::as_str) {
+                forms.bare.push(word)
+            } else {
+                let (key, asked) = only_key(branch)?;
+                forms.keyed.push((at, key, asked));
             }
         }
         Some(forms)
@@ -80,22 +79,19 @@ impl<'a> Forms<'a> {
 
     fn no_such_word(&self, node: &Node, pointer: &str, word: &str) -> Diagnostic {
         let what = title(pointer);
-        let (code, message, expected, help) = match self.keyed(word) {
-            Some((_, key, asked)) => {
-                let value = words(self.root, asked).unwrap_or_else(|| "its value".to_owned());
-                let message = format!("{what} is `{key}` without a value");
-                ("type", message, format!("`{key}:` and {value}"), Some(format!("write `{key}:` and its value")))
-            }
-            None => {
-                let known = self.bare.iter().copied().chain(self.keyed.iter().map(|(_, key, _)| *key));
-                let help = match closest(word, known) {
-                    Some(near) if self.keyed(near).is_some() => Some(format!("did you mean `{near}:` and a value?")),
-                    Some(near) => Some(format!("did you mean `{near}`?")),
-                    None if self.keyed.is_empty() => None,
-                    None => Some("a text of your own stands below the key that says what is meant by it".to_owned()),
-                };
-                ("enum", format!("{what} is none of the values that it can have"), self.expected(), help)
-            }
+        let (code, message, expected, help) = if let Some((_, key, asked)) = self.keyed(word) {
+            let value = words(self.root, asked).unwrap_or_else(|| "its value".to_owned());
+            let message = format!("{what} is `{key}` without a value");
+            ("type", message, format!("`{key}:` and {value}"), Some(format!("write `{key}:` and its value")))
+        } else {
+            let known = self.bare.iter().copied().chain(self.keyed.iter().map(|(_, key, _)| *key));
+            let help = match closest(word, known) {
+                Some(near) if self.keyed(near).is_some() => Some(format!("did you mean `{near}:` and a value?")),
+                Some(near) => Some(format!("did you mean `{near}`?")),
+                None if self.keyed.is_empty() => None,
+                None => Some("a text of your own stands below the key that says what is meant by it".to_owned()),
+            };
+            ("enum", format!("{what} is none of the values that it can have"), self.expected(), help)
         };
         let mut finding = Diagnostic::error(code, message).of(pointer).at(node.span);
         finding.expected = Some(expected);

@@ -98,7 +98,7 @@ fn a_slip_in_a_key_that_must_be_there_is_one_finding_where_the_slip_is_refused_a
     assert_eq!(brief(&NOTE, "txt: a\ntexts: b\n"), ["unknown-key 1:1 /txt"]);
     // The one slip explains one of the two that are missing, and the other is still said.
     assert_eq!(brief(&NOTE, "text_: a\n"), ["unknown-key 1:1 /text_", "required 1:1 /texts"]);
-    assert_eq!(brief(&NOTE, "note: a\ntexts: b\n"), ["required 1:1 /text", "unknown-key 1:1 /note"]);
+    assert_eq!(brief(&NOTE, "note: a\ntexts: b\n"), ["unknown-key 1:1 /note", "required 1:1 /text"]);
     // An open format has no word to say about the slip itself.
     assert_eq!(brief(&CHECKPOINT, &GOOD.replace("summary", "sumary")), ["required 1:1 /summary"]);
 }
