@@ -206,7 +206,7 @@ pub enum Expectation {
         step: Option<usize>,
     },
     /// Every gap before a retry of the phase exceeds the largest gap after a successful phase of the same run by half
-    /// the configured initial backoff, or by 200 ms where the manifest has no such knob.
+    /// the configured initial backoff, or by 200 ms where the manifest has no such knob; or, with `growth`, the gaps grow.
     Backoff {
         /// The phase.
         phase: String,
@@ -281,10 +281,13 @@ pub enum Expectation {
         /// Only output of this step, counted from 0, counts; that of all steps when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<usize>,
+        /// Lines that were also printed in this step, where there was no cause, do not count; figures in them aside.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        control: Option<usize>,
         /// Regular expression.
         pattern: String,
     },
-    /// No process of the case is left two polls after the runtime ended.
+    /// No process of the case is left ten polls after the runtime ended.
     NoOrphans,
     /// What `context-state.yaml` held after the n-th usage (counted from 0) of the case.
     ContextState {

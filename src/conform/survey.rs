@@ -12,7 +12,7 @@ use super::{
     Candidate, CaseReport, Cell, Check, ClauseReport, Column, Condition, Expectation, Identity, Level, Observation,
     Outcome, Reason, RigOptions, RuntimeReport, Suite, TimeMethod, identify, observe,
 };
-use super::{Case, CellWord, Clause, Evidence, judge};
+use super::{Case, CellWord, Clause, Evidence, judge, unobservable};
 use crate::system::clock;
 
 #[cfg(test)]
@@ -137,7 +137,8 @@ impl<'a> Trial<'a> {
         Self { suite, candidate, identity, open, judged: BTreeMap::new(), control: None, elapsed_ms: 0 }
     }
 
-    /// Judges whatever needs no run: clauses that do not bind, presuppositions that do not hold, and all when stopped.
+    /// Judges whatever needs no run: clauses that do not bind, presuppositions that do not hold, what the manifest keeps from
+    /// being seen, and all when stopped.
     fn settle(&mut self, stopped: bool, listener: Listener<'_>) {
         loop {
             let settled: Vec<(usize, CaseReport)> = self
@@ -181,7 +182,11 @@ impl<'a> Trial<'a> {
             })
             .collect();
         let expected = format!("{} to hold", case.needs.join(", "));
-        (!red.is_empty()).then(|| Check::new(Outcome::CouldNotRun, Reason::NeedsRed, expected, red.join(", ")))
+        if !red.is_empty() {
+            return Some(Check::new(Outcome::CouldNotRun, Reason::NeedsRed, expected, red.join(", ")));
+        }
+        let is_open = case.needs.iter().any(|need| self.decided(need).is_none());
+        if is_open { None } else { unobservable(case, &self.candidate.manifest) }
     }
 
     fn claims(&self, column: Column) -> bool {

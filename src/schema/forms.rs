@@ -22,7 +22,7 @@ impl<'a> Forms<'a> {
         let mut forms = Self { root, keyed: Vec::new(), bare: Vec::new() };
         for (at, branch) in schema.get("oneOf")?.as_array()?.iter().enumerate() {
             if let Some(word) = branch.get("const").and_then(Value::as_str) {
-                forms.bare.push(word)
+                forms.bare.push(word);
             } else {
                 let (key, asked) = only_key(branch)?;
                 forms.keyed.push((at, key, asked));

@@ -19,7 +19,9 @@ mod says;
 #[cfg(test)]
 mod tests;
 mod timing;
+mod unobservable;
 mod warning;
 
 pub use evidence::Evidence;
 pub use judge::judge;
+pub use unobservable::unobservable;

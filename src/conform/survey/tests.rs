@@ -150,6 +150,20 @@ fn what_presupposes_a_red_could_not_run_and_says_which() {
 }
 
 #[test]
+fn what_the_manifest_keeps_from_being_seen_is_not_run() {
+    let mut suite = suite();
+    let last = suite.cases.iter_mut().find(|case| case.id == "x-003-a").expect("it is there");
+    last.steps.push(serde_json::from_value(serde_json::json!({ "resume": {} })).expect("a step"));
+    let rig = Scripted::new(&[]);
+    let candidate = suite.candidate("it", &PathBuf::from("/nowhere")).expect("it is bundled");
+    let options = SurveyOptions { only: None, jobs: 1, timing_jobs: 1 };
+    let report = survey(&suite, &[candidate], &rig, &options, &|_| ()).remove(0);
+    assert_eq!(outcomes(&report)[2], Outcome::NotObserved);
+    assert_eq!(report.clauses[2].cases[0].checks[0].reason, Reason::NoVerb);
+    assert_eq!(rig.asked(), ["x-001-a", "x-002-a"]);
+}
+
+#[test]
 fn red_and_then_green_is_flaky_and_never_green() {
     let rig = Scripted::new(&[("x-002-a", &[ProcessEnd::OutOfBudget, ProcessEnd::Exited(0)])]);
     let report = surveyed(&rig, None);

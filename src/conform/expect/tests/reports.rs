@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::scene::{Scene, scene};
-use crate::conform::{ProcessEnd, Reason};
+use crate::conform::{OutputLine, ProcessEnd, Reason};
 
 fn document() -> Value {
     json!({ "trigger": "same_issue", "phase": "design", "state": {"last_checkpoint": {"phase": "design", "n": 1}} })
@@ -144,4 +144,28 @@ fn a_pattern_of_the_manifest_must_miss_when_nothing_goes_wrong() {
     let mut alone = by("HELP with {phase}");
     alone.control = None;
     alone.fails(surfaced, Reason::PatternRefused);
+}
+
+#[test]
+fn says_reads_over_all_lines_at_once() {
+    scene().well().output(5, "warning:").output(6, "design.yaml").passes("says: {pattern: '(?s)warning.*design'}");
+    scene()
+        .well()
+        .output(5, "warning:")
+        .output(6, "design.yaml")
+        .fails("says: {pattern: 'warning.*design'}", Reason::NotSaid);
+}
+
+#[test]
+fn what_is_said_without_a_cause_too_does_not_count() {
+    let says = "says: {step: 1, control: 0, pattern: 'limit'}";
+    let then = |line: &str| {
+        let mut scene = scene().well().output(5, "the limit is 80000").step("run", ProcessEnd::Exited(0));
+        let at = scene.seen.steps[1].ended;
+        scene.seen.steps[1].output = vec![OutputLine { at, stream: "stderr".to_owned(), text: line.to_owned() }];
+        scene
+    };
+    then("the limit is 0").fails(says, Reason::NotSaid);
+    then("a limit of 0 makes no sense").passes(says);
+    then("nothing").fails(says, Reason::NotSaid);
 }
