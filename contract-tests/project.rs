@@ -91,9 +91,13 @@ impl Project {
                 kinds.insert(kind.to_owned());
             }
         }
-        for file in files_below(&self.path(".loa-run")).into_iter().filter(|file| file.ends_with("result.json")) {
-            self.validate("phase-result", &file);
-            kinds.insert("phase-result".to_owned());
+        for file in files_below(&self.path(".loa-run")) {
+            // A stream in which nobody said anything is no document.
+            let silent = fs::metadata(&file).expect("there").len() == 0;
+            if let Some(kind) = own_kind_of(&file).filter(|_| !silent) {
+                self.validate(kind, &file);
+                kinds.insert(kind.to_owned());
+            }
         }
         let state = self.path("build/state.json");
         fs::write(&state, self.loa_run(&["state"]).success().get_output().stdout.clone()).expect("written");
@@ -114,6 +118,17 @@ fn kind_of(file: &Path) -> Option<&'static str> {
         (_, Some("context-state")) => Some("context-state"),
         (_, Some("operator-type")) => Some("operator-type"),
         (Some(".loa-checkpoint"), Some(stem)) if stem.parse::<Phase>().is_ok() => Some("checkpoint"),
+        _ => panic!("{} is of no kind", file.display()),
+    }
+}
+
+/// The kind of a file in `.loa-run/`; `None` for what the runtime keeps for itself.
+fn own_kind_of(file: &Path) -> Option<&'static str> {
+    match file.file_name().and_then(|name| name.to_str()).expect("UTF-8") {
+        "run.yaml" | "lock" => None,
+        "result.json" => Some("phase-result"),
+        "signals.jsonl" | "events.jsonl" => Some("signal"),
+        name if name.strip_suffix(".log").is_some() => None,
         _ => panic!("{} is of no kind", file.display()),
     }
 }
@@ -158,7 +173,8 @@ fn a_real_project_is_broken_in_the_middle_mended_and_finished() {
     assert_eq!(project.journal(), until_blocked, "two retries, then no further start");
     assert_eq!(project.exit_codes(), [Some(0), Some(0), Some(0), Some(2), None, None, None, None]);
     let kinds = project.validate_everything();
-    assert!(kinds.contains("checkpoint") && kinds.contains("escalation-report"), "{kinds:?}");
+    let expected = ["checkpoint", "config", "context-state", "escalation-report", "phase-result", "signal"];
+    assert_eq!(kinds, expected.map(str::to_owned).into());
 
     project.loa_run(&["run"]).failure().stderr(contains("resolve").or(contains("resume")));
     assert_eq!(project.journal(), until_blocked, "an unfinished execution is not run over");

@@ -95,6 +95,15 @@ fn a_gate_has_the_last_word_and_only_after_a_success() {
 }
 
 #[test]
+fn the_duration_of_a_phase_counts_every_attempt_and_the_waits_between() {
+    let workspace = Workspace::only(&[("design", "test $LOA_ATTEMPT -ge 3")]);
+    workspace.config("runtime: { retry: { initial_ms: 100, multiplier: 1, jitter: 0 } }\n");
+    workspace.run().exits(0);
+    let duration = workspace.checkpoint("design")["metrics"]["duration_ms"].as_u64();
+    assert!((200..10_000).contains(&duration.expect("a duration")), "{duration:?}");
+}
+
+#[test]
 fn a_phase_that_takes_too_long_is_ended_and_retried() {
     let script = "test $LOA_ATTEMPT -ge 2 || { sleep 60 & echo $! > child; wait; }";
     let workspace = Workspace::only(&[("design", script)]);

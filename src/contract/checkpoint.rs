@@ -88,7 +88,8 @@ pub struct PhaseError {
 /// What a phase cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Metrics {
-    /// Duration of the phase in milliseconds.
+    /// Duration of the phase in milliseconds, from its first start to its outcome: attempts that failed, and the waits
+    /// between them, count. What a session that died spent on it does not.
     pub duration_ms: u64,
     /// Approximate tokens used.
     #[serde(default, skip_serializing_if = "Option::is_none")]

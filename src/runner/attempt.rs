@@ -1,7 +1,5 @@
 //! One attempt of a stage: its command, and its gate when the command succeeded.
 
-use std::time::Duration;
-
 use super::context::ContextWatch;
 use super::engine::Engine;
 use super::stage_files::{Identity, SESSION_VARIABLE, StageFiles, environment};
@@ -25,7 +23,6 @@ pub(super) struct Attempt {
     pub(super) result_refused: Option<String>,
     /// The end of standard error.
     pub(super) stderr: String,
-    pub(super) duration: Duration,
     pub(super) overflow: bool,
 }
 
@@ -78,7 +75,6 @@ impl Engine<'_> {
             result,
             result_refused,
             stderr: String::from_utf8_lossy(&setting.tail).into_owned(),
-            duration: clock::now().since(setting.began),
             overflow: setting.context.overflowed(),
         })
     }

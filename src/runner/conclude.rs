@@ -23,7 +23,7 @@ impl Engine<'_> {
             phase,
             exit: checkpoint.exit_code,
             summary: &checkpoint.summary,
-            duration: concluded.last.duration,
+            duration: concluded.duration,
             checkpoint: &self.layout.checkpoint(phase),
         });
         if let Some(reason) = &concluded.last.result_refused {
@@ -109,7 +109,7 @@ fn checkpoint(id: &ExecutionId, phase: Phase, concluded: &Concluded, now: Timest
         artifacts: result.artifacts,
         errors,
         metrics: Some(Metrics {
-            duration_ms: millis(concluded.last.duration),
+            duration_ms: millis(concluded.duration),
             tokens_used: reported.tokens_used,
             api_calls: reported.api_calls,
         }),

@@ -1,5 +1,7 @@
 //! One phase with its retries: attempts until one concludes it.
 
+use std::time::Duration;
+
 use super::attempt::{Attempt, AttemptEnd};
 use super::decision::is_remediable;
 use super::engine::Engine;
@@ -25,6 +27,8 @@ pub(super) struct Concluded {
     pub(super) outcome: Outcome,
     pub(super) last: Attempt,
     pub(super) attempts: u32,
+    /// From the first start in this session on, the waits between attempts included.
+    pub(super) duration: Duration,
     /// How each attempt failed.
     pub(super) failures: Vec<Option<Signature>>,
     pub(super) remediable: bool,
@@ -36,6 +40,7 @@ impl Engine<'_> {
         let earlier = self.record().active.take().filter(|active| active.phase == phase);
         let mut active = earlier.unwrap_or(Active { phase, attempt: 1, failures: Vec::new() });
         self.save_active(&active)?;
+        let began = clock::now();
         loop {
             let attempt = active.attempt;
             let elapsed = self.standing.record.counters.elapsed();
@@ -51,7 +56,8 @@ impl Engine<'_> {
             let retries = if remediable { 0 } else { stage.retries };
             if last.overflow || outcome.action(attempt - 1, retries) != Action::Retry {
                 let failures = active.failures;
-                let concluded = Concluded { outcome, last, attempts: attempt, failures, remediable };
+                let duration = clock::now().since(began);
+                let concluded = Concluded { outcome, last, attempts: attempt, duration, failures, remediable };
                 return Ok(PhaseEnd::Concluded(Box::new(concluded)));
             }
             active.attempt += 1;

@@ -88,7 +88,7 @@ pub enum Progress<'a> {
         exit: PhaseExit,
         /// Its summary.
         summary: &'a str,
-        /// How long its last attempt took.
+        /// How long it took, the waits between its attempts included.
         duration: Duration,
         /// Its checkpoint.
         checkpoint: &'a Path,
