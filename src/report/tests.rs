@@ -23,9 +23,9 @@ fn report() -> ConformanceReport {
     };
     let blocked = |id: &str, needs: &str| waiting(id, "could-not-run", "needs-red", "these to hold", needs);
     let unjudged = json!([
-        blocked("exit-004-a", "EXIT-003 (fail), EXIT-005 (could-not-run)"),
+        blocked("exit-004-a", "EXIT-003 (fail), EXIT-004 (could-not-run)"),
         blocked("exit-004-b", "EXIT-003 (fail)"),
-        blocked("exit-004-c", "EXIT-005 (could-not-run)"),
+        blocked("exit-004-c", "EXIT-004 (could-not-run)"),
         waiting("exit-004-d", "not-observed", "no-verb", "a manifest with `resume`", "it has none"),
     ]);
     let vouched = json!({"word": "Manual", "musts": 1, "green": 0, "failed": 0, "flaky": 0, "not_observed": 1,
