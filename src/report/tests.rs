@@ -9,7 +9,7 @@ fn report() -> ConformanceReport {
     let check = json!({"outcome": "fail", "reason": "started-too-rarely", "expected": "design to start 4 times or 3 (C-01b)",
         "observed": "it started once | and no more", "place": {"step": 0, "at": 412}});
     let red = json!({"id": "exit-003-retried", "title": "A phase that ends with 1 is started again", "outcome": "fail",
-        "time": "scaled", "elapsed_ms": 640, "checks": [
+        "time": "scaled", "elapsed_ms": 640, "kept": "/tmp/case", "checks": [
             {"outcome": "pass", "reason": "as-expected", "expected": "e", "observed": "o"}, check]});
     let green = json!({"id": "exit-001-order", "title": "In order", "outcome": "pass", "time": "real", "elapsed_ms": 60,
         "checks": [{"outcome": "pass", "reason": "as-expected", "expected": "e", "observed": "o"}]});
