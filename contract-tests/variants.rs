@@ -34,6 +34,22 @@ fn every_variant_fits_its_base() {
 }
 
 #[test]
+fn what_they_name_is_in_the_suite() {
+    let suite = Suite::load(Files::bundled()).unwrap_or_else(|findings| panic!("{} findings", findings.len()));
+    let readings: BTreeSet<&str> =
+        suite.clauses.iter().flat_map(|clause| &clause.readings).map(|reading| reading.id.as_str()).collect();
+    for variant in ["faulty", "lawful"].into_iter().flat_map(variants) {
+        let reading = variant.reading.as_deref();
+        assert!(reading.is_none_or(|reading| readings.contains(reading)), "{}: {reading:?}", variant.variant);
+        let case = variant.kills.as_ref().map(|kill| kill.case.as_str());
+        let known = |case: &str| suite.cases.iter().any(|known| known.id == case);
+        assert!(case.is_none_or(known), "{}: {case:?}", variant.variant);
+        let stranger = variant.also.iter().find(|also| suite.clauses.iter().all(|clause| clause.id != **also));
+        assert_eq!(stranger, None, "{}", variant.variant);
+    }
+}
+
+#[test]
 fn there_are_enough_of_them_and_no_two_die_of_the_same() {
     let faulty = variants("faulty");
     let of = |base: &str| faulty.iter().filter(|variant| variant.base == base).count();
@@ -88,7 +104,10 @@ fn each_faulty_variant_dies_as_declared_and_each_lawful_one_lives() {
         variants.iter().flat_map(|it| of(it).into_iter().map(|what| format!("{}: {what}", it.variant))).collect();
     assert!(found.is_empty(), "{}\n\n{}", found.join("\n"), reds(&reports));
     let order = candidates.iter().map(|candidate| candidate.manifest.runtime.as_str());
-    insta::assert_snapshot!("table", table(&order.map(|name| (name, &rows[name])).collect::<Vec<_>>()));
+    let table = table(&order.map(|name| (name, &rows[name])).collect::<Vec<_>>());
+    let dead = variants.iter().filter(|variant| variant.is_faulty()).count();
+    let score = format!("Killed as declared: {dead} of {dead}. Lawful and not red: {0} of {0}.", variants.len() - dead);
+    insta::assert_snapshot!("table", format!("{score}\n\n{table}"));
 }
 
 /// Every red and every doubtful check, to read when the proof fails.

@@ -99,7 +99,7 @@ pub enum VariantError {
 }
 
 impl VariantError {
-    fn malformed(path: &Path, problem: &dyn std::fmt::Display) -> Self {
+    fn malformed(path: &Path, problem: &impl ToString) -> Self {
         Self::Malformed { path: path.to_path_buf(), problem: problem.to_string() }
     }
 }

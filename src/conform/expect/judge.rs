@@ -24,6 +24,9 @@ fn unjudgeable(evidence: &Evidence<'_>) -> Option<Check> {
     if let Some(check) = unobservable(evidence.case, evidence.manifest) {
         return Some(check);
     }
+    if seen.steps.iter().any(|step| step.end == ProcessEnd::NoVerb) {
+        return Some(Check::not_observed(Reason::NoVerb, "a manifest with every verb of the steps", "it lacks one"));
+    }
     let unstarted = seen.steps.iter().enumerate().find_map(|(number, step)| match &step.end {
         ProcessEnd::NotStarted(why) => Some((number, &step.verb, why)),
         _ => None,
