@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use assert_cmd::assert::OutputAssertExt;
 use assert_cmd::cargo::CommandCargoExt;
+use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use tempfile::TempDir;
 
@@ -52,9 +53,14 @@ fn suite(manifests: &[(&str, &str)]) -> TempDir {
 
 const GOOD: (&str, &str) = (
     "loop",
-    "{runtime: loop, version: [sh, -c, echo 1], run: [sh, '{dir}/loop.sh', '{plan}'], expect: {exit-codes: Full}}",
+    "{runtime: loop, version: [sh, -c, echo 1], run: [sh, '{dir}/loop.sh', '{plan}'], \
+     expect: {exit-codes: Full, checkpoints: None, context-signals: None, escalation: None}}",
 );
-const IDLE: (&str, &str) = ("idle", "{runtime: idle, version: ['true'], run: ['true'], expect: {exit-codes: None}}");
+const IDLE: (&str, &str) = (
+    "idle",
+    "{runtime: idle, version: ['true'], run: ['true'], \
+     expect: {exit-codes: None, checkpoints: None, context-signals: None, escalation: None}}",
+);
 const GONE: (&str, &str) = ("gone", "{runtime: gone, version: [no-such-program], run: [no-such-program]}");
 
 fn score(suite: &TempDir, arguments: &[&str]) -> Command {
@@ -77,25 +83,42 @@ fn a_survey_that_finds_what_is_known_succeeds_and_writes_its_report() {
     found.stdout(contains("Full 1/1")).stdout(contains("None 0/1")).stdout(contains("could not run"));
     let report = fs::read_to_string(suite.path().join("out/report.json")).expect("a report");
     assert!(report.contains("\"seed\": 7"), "{report}");
+    let mut validate = Command::cargo_bin("loa-validate").expect("it is built");
+    validate.arg("conformance-report").arg(suite.path().join("out/report.json")).assert().code(0);
     assert!(fs::read_to_string(suite.path().join("out/report.md")).expect("a report").contains("| loop | Full 1/1 |"));
 }
 
 #[test]
 fn a_survey_that_finds_something_else_fails_better_or_worse() {
-    let better = ("loop", GOOD.1.replace("expect: {exit-codes: Full}", "expect: {exit-codes: None}"));
+    let better = ("loop", GOOD.1.replace("exit-codes: Full", "exit-codes: None"));
     let suite = suite(&[(better.0, &better.1), IDLE]);
     score(&suite, &[]).assert().code(1).stdout(contains("known to be None and was Full"));
+}
+
+#[test]
+fn a_survey_of_a_manifest_that_expects_nothing_is_incomplete() {
+    let silent = ("loop", GOOD.1.replace("exit-codes: Full, ", ""));
+    let suite = suite(&[(silent.0, &silent.1), IDLE]);
+    let said = score(&suite, &[]).assert().code(3);
+    said.stdout(contains("loop: its manifest does not `expect` a word for exit-codes"));
 }
 
 #[test]
 fn named_runtimes_are_held_against_the_contract() {
     let suite = suite(&[GOOD, IDLE, GONE]);
     score(&suite, &["loop"]).assert().code(0).stdout(contains("[x] Exit Codes: run"));
-    score(&suite, &["idle"]).assert().code(1).stdout(contains("nothing-started")).stdout(contains("next: loa-conform"));
+    score(&suite, &["idle"])
+        .assert()
+        .code(1)
+        .stdout(contains("nothing-started"))
+        .stdout(contains("next: loa-conform score idle"));
     score(&suite, &["gone"]).assert().code(3);
     score(&suite, &["loop", "--strict-claims"]).assert().code(5);
     let path = suite.path().join("runtimes/loop/manifest.yaml");
-    score(&suite, &[path.to_str().expect("UTF-8")]).assert().code(0);
+    score(&suite, &[path.to_str().expect("UTF-8")]).assert().code(0).stdout(contains("conforms to what was asked"));
+    let path = suite.path().join("runtimes/idle/manifest.yaml");
+    let path = path.to_str().expect("UTF-8");
+    score(&suite, &[path]).assert().code(1).stdout(contains(format!("next: loa-conform score {path}")));
 }
 
 #[test]
@@ -179,7 +202,9 @@ fn the_readme_is_written_by_the_program() {
     let blocks =
         "# Title\n<!-- loa:claims -->\nold\n<!-- /loa:claims -->\nmine\n<!-- loa:matrix --><!-- /loa:matrix -->\n";
     fs::write(&readme, blocks).expect("a file");
-    write(&["--check"]).code(1);
+    let stale = write(&["--check"]).code(1).stdout(contains("-old").and(contains("+| loop | Full 1/1 |")));
+    stale.stderr(contains("run `loa-conform readme`"));
+    assert_eq!(fs::read_to_string(&readme).expect("a file"), blocks, "a check changes nothing");
     write(&[]).code(0);
     write(&["--check"]).code(0);
     let text = fs::read_to_string(&readme).expect("a file");

@@ -271,6 +271,13 @@ fn a_runtime_that_has_reported_may_wait_for_its_human() {
     assert_eq!(silent.budget(300).see(&json!({}), &run()).steps[0].end, ProcessEnd::OutOfBudget, "without a report");
 }
 
+#[test]
+fn a_runtime_that_ends_soon_after_its_report_has_ended_by_itself() {
+    let rig = Rig::new("echo 'trigger: manual' > report.yaml; sleep 0.4; exit 2").with("waits", json!(true));
+    let seen = rig.with("poll_ms", json!(100)).see(&json!({}), &run());
+    assert_eq!(seen.steps[0].end, ProcessEnd::Exited(2));
+}
+
 /// Reacts to every line of the signal file by a state and an event; `$REACT` switches it off.
 const CONTEXT: &str = r#"export LOA_SIGNAL_FILE="$TMPDIR/signals" LOA_EVENT_FILE="$TMPDIR/events"; mkdir .loa-checkpoint
 : > "$LOA_SIGNAL_FILE"; set -- $(plan "$1" | head -n 1); "$2" & seen=0

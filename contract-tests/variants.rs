@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use loa::conform::{
-    Candidate, Files, Manifest, RigOptions, Row, Suite, SurveyOptions, Variant, differences, survey, table,
+    Candidate, Check, Files, Manifest, Outcome, RigOptions, Row, RuntimeReport, Suite, SurveyOptions, Variant,
+    differences, shortcomings, survey, table,
 };
 
 fn fixtures(name: &str) -> PathBuf {
@@ -44,14 +45,14 @@ fn there_are_enough_of_them_and_no_two_die_of_the_same() {
 }
 
 /// Everything that the suite says about these runtimes, under one seed.
-fn rows(candidates: &[Candidate]) -> BTreeMap<String, Row> {
+fn reports(candidates: &[Candidate]) -> BTreeMap<String, RuntimeReport> {
     let suite = Suite::load(Files::bundled()).unwrap_or_else(|findings| panic!("{} findings", findings.len()));
     let rig = RigOptions::new(7, PathBuf::from(env!("CARGO_BIN_EXE_loa-conform")));
-    let options = SurveyOptions { only: None, jobs: 6, timing_jobs: 2 };
+    let options = SurveyOptions { only: None, jobs: 8, timing_jobs: 8 };
     let reports = survey(&suite, candidates, &rig, &options, &|_| {});
     let problems: Vec<_> = reports.iter().filter_map(|report| report.problem.as_ref()).collect();
     assert!(problems.is_empty(), "{problems:?}");
-    reports.iter().map(|report| (report.runtime.clone(), Row::of(report))).collect()
+    reports.into_iter().map(|report| (report.runtime.clone(), report)).collect()
 }
 
 fn open(folder: &Path) -> Candidate {
@@ -72,22 +73,46 @@ fn each_faulty_variant_dies_as_declared_and_each_lawful_one_lives() {
         lay_out(variant, &into);
         candidates.push(open(&into));
     }
-    let rows = rows(&candidates);
-    let found = variants.iter().flat_map(|variant| {
-        let row = &rows[&format!("{}+{}", variant.base, variant.variant)];
-        differences(variant, &rows[&variant.base], row).into_iter().map(|what| format!("{}: {what}", variant.variant))
-    });
-    let found: Vec<String> = found.collect();
-    assert!(found.is_empty(), "{}", found.join("\n"));
-    let order = candidates.iter().map(|candidate| candidate.manifest.runtime.clone());
-    insta::assert_snapshot!("table", table(&order.map(|name| (name.clone(), rows[&name].clone())).collect::<Vec<_>>()));
+    let reports = reports(&candidates);
+    let rows: BTreeMap<&str, Row> = reports.iter().map(|(name, report)| (name.as_str(), Row::of(report))).collect();
+    let void: Vec<String> = reports.values().filter(|it| !it.runtime.contains('+')).flat_map(shortcomings).collect();
+    assert!(void.is_empty(), "{}\n{}", void.join("\n"), reds(&reports));
+    let of = |variant: &Variant| {
+        let name = format!("{}+{}", variant.base, variant.variant);
+        differences(variant, &rows[variant.base.as_str()], &rows[name.as_str()])
+    };
+    let canary =
+        variants.iter().find(|variant| variant.variant == "canary").expect("the whole proof is void without it");
+    assert!(of(canary).is_empty(), "the whole proof is void: {:?}", of(canary));
+    let found: Vec<String> =
+        variants.iter().flat_map(|it| of(it).into_iter().map(|what| format!("{}: {what}", it.variant))).collect();
+    assert!(found.is_empty(), "{}\n\n{}", found.join("\n"), reds(&reports));
+    let order = candidates.iter().map(|candidate| candidate.manifest.runtime.as_str());
+    insta::assert_snapshot!("table", table(&order.map(|name| (name, &rows[name])).collect::<Vec<_>>()));
+}
+
+/// Every red and every doubtful check, to read when the proof fails.
+fn reds(reports: &BTreeMap<String, RuntimeReport>) -> String {
+    let mut text = String::new();
+    for (name, report) in reports {
+        for case in report.clauses.iter().flat_map(|clause| &clause.cases) {
+            let telling =
+                |check: &&Check| matches!(check.outcome, Outcome::Fail | Outcome::Flaky | Outcome::HarnessError);
+            for Check { outcome, reason, expected, observed, .. } in case.checks.iter().filter(telling) {
+                let line = format!("{name} {} {outcome} {reason}: {expected}; {observed}\n", case.id);
+                text.push_str(&line);
+            }
+        }
+    }
+    text
 }
 
 #[test]
 fn runtimes_that_do_nothing_pass_nothing() {
     let names = ["null-true", "null-false", "null-cat", "null-sleep", "null-replay"];
     let candidates: Vec<_> = names.iter().map(|name| open(&fixtures("runtimes").join(name))).collect();
-    for (name, row) in rows(&candidates) {
+    for (name, report) in reports(&candidates) {
+        let row = Row::of(&report);
         let green: Vec<_> = row.clauses.iter().filter(|(_, outcome)| outcome.is_green()).collect();
         assert!(green.is_empty(), "{name}: {green:?}");
         assert!(!row.red.is_empty(), "{name}: nothing was judged at all");

@@ -1,4 +1,52 @@
 //! Loa's runtime contract, executed, validated and measured.
+//!
+//! Three programs share this library: `loa-run` executes the phases, `loa-validate` checks what is left behind, and
+//! `loa-conform` judges any runtime from outside.
+//!
+//! # The house
+//!
+//! A module names only modules of a lower level. `conform` names even less: the contract's words, `diag`, `schema` and
+//! `system`, for a judge that shared its rules with the runner would find them right.
+//!
+//! ```text
+//! 7  cli        the only place that prints, parses arguments and chooses an exit code
+//! 6  report     one report value, one renderer a format
+//! 5  conform    ledger, cases, probe, driver, observation, verdicts, cells
+//! 3  runner     the engine: attempts, gates, remediation, resume, escalation
+//! 2  config     .loa.config.yaml, environment and flags, resolved, each value with its origin
+//! 2  store      what survives on disk: checkpoints, reports, the run's record
+//! 1  policy     every rule that decides, pure: exits, backoff, context, triggers
+//! 1  schema     kinds of documents, and the check against their schema
+//! 0  contract   the words of the contract
+//! 0  diag       documents with places, diagnostics, renderers
+//! 0  system     the only door to the host: clock, processes, files, locks, environment
+//! ```
+//!
+//! # How data flows
+//!
+//! *Running*: `config` resolves values, `runner` starts a stage through `system` and learns how it ended; `policy` says
+//! what that means; `store` writes the checkpoint before the next stage starts; `cli` tells the people.
+//!
+//! *Validating*: `diag` reads a document into values that know their places, `schema` checks them and explains each
+//! error, `cli` prints it.
+//!
+//! *Judging*: `conform` lays a workspace, hands the runtime phases that it controls, and writes down what it sees as an
+//! observation. Verdicts are a pure function of a case and an observation; cells are one of verdicts; `report` only
+//! formats.
+//!
+//! # An example
+//!
+//! The rule for an exit is a pure function, and so is every other rule:
+//!
+//! ```
+//! use loa::contract::{Action, PhaseExit};
+//! use loa::policy::{Ending, Outcome};
+//!
+//! let outcome = Outcome::of(&Ending::Exited(1));
+//! assert_eq!(outcome.exit, PhaseExit::Retry);
+//! assert_eq!(outcome.action(0, 3), Action::Retry);
+//! assert_eq!(outcome.action(3, 3), Action::Escalate, "three retries are used up");
+//! ```
 
 pub mod cli;
 pub mod config;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use camino::Utf8Path;
-use loa::contract;
 use loa::diag::{Budget, Diagnostic};
 use loa::schema::{self, Checker, Kind};
+use loa::{conform, contract, runner};
 
 use super::{files, root};
 
@@ -60,6 +60,12 @@ fn valid_documents_are_read_into_their_types() {
     reads::<contract::ExecutionState>(&schema::EXECUTION_STATE);
     reads::<contract::PhaseResult>(&schema::PHASE_RESULT);
     reads::<contract::Signal>(&schema::SIGNAL);
+    reads::<conform::Manifest>(&conform::RUNTIME_MANIFEST);
+    reads::<conform::Case>(&conform::CONTRACT_CASE);
+    reads::<conform::Claims>(&conform::CONTRACT_CLAIMS);
+    reads::<Vec<conform::Clause>>(&conform::CONTRACT_LEDGER);
+    reads::<conform::ConformanceReport>(&conform::CONFORMANCE_REPORT);
+    reads::<runner::PlanDocument>(&runner::PLAN);
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::contract::vocabulary;
+
 /// One file under `contract-tests/cases/`, whose stem equals `id`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Contract case")]
@@ -67,16 +69,16 @@ pub enum TimeMethod {
     Scaled,
 }
 
-/// A knob by which a manifest lets the judge shorten waiting. All values are milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Knob {
-    /// The backoff before the first retry.
-    InitialBackoff,
-    /// The longest backoff.
-    MaxBackoff,
-    /// How long a run may take before a human is called (8 hours by the contract).
-    RunTimeout,
+vocabulary! {
+    /// A knob by which a manifest lets the judge shorten waiting. All values are milliseconds.
+    pub enum Knob ("knob") {
+        /// The backoff before the first retry.
+        InitialBackoff = "initial_backoff",
+        /// The longest backoff.
+        MaxBackoff = "max_backoff",
+        /// How long a run may take before a human is called (8 hours by the contract).
+        RunTimeout = "run_timeout",
+    }
 }
 
 /// How a value is drawn.
@@ -95,7 +97,7 @@ pub enum Draw {
 
 /// One thing that an attempt of a phase does. The judge orders it, the probe does it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Act {
     /// Prints a line to stdout.
     Stdout(String),
@@ -130,7 +132,7 @@ pub enum Act {
 
 /// One thing that the judge does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Step {
     /// Starts the runtime by its `run` verb and waits until it ends or has settled.
     Run(Drive),
@@ -178,7 +180,7 @@ pub struct Drive {
 
 /// One effect that must be seen. Each failed one yields a reason code of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Expectation {
     /// How often a phase was started.
     Starts {
@@ -204,7 +206,7 @@ pub enum Expectation {
         step: Option<usize>,
     },
     /// Every gap before a retry of the phase exceeds the largest gap after a successful phase of the same run by half
-    /// the configured initial backoff, or by 200 ms where the manifest has no such knob.
+    /// the configured initial backoff, or by 200 ms where the manifest has no such knob; or, with `growth`, the gaps grow.
     Backoff {
         /// The phase.
         phase: String,
@@ -279,10 +281,13 @@ pub enum Expectation {
         /// Only output of this step, counted from 0, counts; that of all steps when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<usize>,
+        /// Lines that were also printed in this step, where there was no cause, do not count; figures in them aside.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        control: Option<usize>,
         /// Regular expression.
         pattern: String,
     },
-    /// No process of the case is left two polls after the runtime ended.
+    /// No process of the case is left ten polls after the runtime ended.
     NoOrphans,
     /// What `context-state.yaml` held after the n-th usage (counted from 0) of the case.
     ContextState {
@@ -379,7 +384,7 @@ pub enum Moment {
 
 /// What a value must be. Literals are taken from the contract, never computed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Matcher {
     /// Equal to a literal, or to a drawn `$name`.
     Is(serde_json::Value),

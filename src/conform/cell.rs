@@ -11,6 +11,7 @@ use super::{Attestation, CellWord, Outcome};
 
 /// A word, and how many of the column's MUSTs stand behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Cell {
     /// The word.
     pub word: CellWord,

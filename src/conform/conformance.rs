@@ -62,6 +62,9 @@ pub struct Host {
 pub struct RuntimeReport {
     /// Its name.
     pub runtime: String,
+    /// Its manifest's path as it was given; absent for a bundled one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// What it says about its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
@@ -142,6 +145,12 @@ impl RuntimeReport {
             (earned != *expected).then_some((*column, *expected, earned))
         });
         differing.collect()
+    }
+
+    /// The columns that it earned a cell in and is not known to earn any: a survey has nothing to hold them against.
+    #[must_use]
+    pub fn unknowns(&self) -> Vec<Column> {
+        self.cells.keys().copied().filter(|column| !self.expect.contains_key(column)).collect()
     }
 
     /// Every case, with its clause.

@@ -20,12 +20,11 @@ pub(super) struct Task {
     pub(super) timing: bool,
 }
 
+/// What came of a task: a verdict for each of its cases, and what was seen the first time.
+pub(super) type Done = (Vec<(usize, CaseReport)>, Observation);
+
 /// Performs every task, so many at once. What is finished stays finished, whatever happens to the others.
-pub(super) fn run(
-    tasks: &[Task],
-    jobs: usize,
-    perform: impl Fn(&Task) -> Vec<(usize, CaseReport)> + Sync,
-) -> Vec<(&Task, Vec<(usize, CaseReport)>)> {
+pub(super) fn run(tasks: &[Task], jobs: usize, perform: impl Fn(&Task) -> Done + Sync) -> Vec<(&Task, Done)> {
     let waiting: Mutex<VecDeque<&Task>> = Mutex::new(tasks.iter().collect());
     let done = Mutex::new(Vec::new());
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -33,8 +32,8 @@ pub(super) fn run(
         for _ in 0..jobs.clamp(1, tasks.len().max(1)) {
             scope.spawn(|| {
                 while let Some(task) = next() {
-                    let reports = perform(task);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((task, reports));
+                    let one = perform(task);
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((task, one));
                 }
             });
         }

@@ -40,14 +40,14 @@ pub use clause::{Clause, Column, Condition, Level, Reading, Source};
 pub use conformance::{CaseReport, ClauseReport, ConformanceReport, Host, RuntimeReport};
 pub use draw::{DrawError, draw};
 pub use driver::{Identity, Interruption};
-pub use expect::{Evidence, judge};
+pub use expect::{Evidence, judge, unobservable};
 pub use manifest::{Argv, Attestation, CellWord, KnobWay, Manifest, Sight, UsageWay};
 pub use observation::{
     AttemptSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen, ReportSeen, StepSeen,
     UsageSeen,
 };
 pub use probe::probe;
-pub use proof::{RedCase, Row, differences, table};
+pub use proof::{RedCase, Row, differences, shortcomings, table};
 pub use reason::Reason;
 pub use rig::{RigOptions, identify, observe};
 pub use suite::{

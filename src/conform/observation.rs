@@ -23,7 +23,7 @@ pub struct Observation {
     pub usages: Vec<UsageSeen>,
     /// Everything the runtime wrote to `LOA_EVENT_FILE`, in order; one JSON value a line, or the raw line as a text.
     pub events: Vec<EventSeen>,
-    /// Processes of the case still alive two polls after the last step, and then ended by the judge.
+    /// Processes of the case still alive ten polls after the last step, and then ended by the judge.
     pub orphans: Vec<ProcessSeen>,
     /// Why the rig itself failed, if it did: the case is then a harness error.
     pub rig_error: Option<String>,

@@ -46,6 +46,26 @@ impl Row {
     }
 }
 
+/// Everything that makes a base void: where it does not earn the cells that it is known to earn, nothing that its variants do
+/// proves anything.
+#[must_use]
+pub fn shortcomings(base: &RuntimeReport) -> Vec<String> {
+    let void = |what: String| format!("void: {} {what}", base.runtime);
+    if let Some(problem) = &base.problem {
+        return vec![void(format!("cannot be started: {problem}"))];
+    }
+    if base.expect.is_empty() {
+        return vec![void("says nothing of the cells that it is known to earn".to_owned())];
+    }
+    let earned = |column| base.cells.get(column).map(|cell| cell.word);
+    let differ = base.expect.iter().filter(|(column, word)| earned(column) != Some(**word));
+    let told = differ.map(|(column, word)| {
+        let earned = earned(column).map_or("nothing".to_owned(), |word| word.to_string());
+        void(format!("earned {earned} in {column}, not {word}"))
+    });
+    told.collect()
+}
+
 /// Everything in which a variant's row differs from what the variant declares; empty when it is as declared.
 #[must_use]
 pub fn differences(variant: &Variant, base: &Row, row: &Row) -> Vec<String> {
@@ -94,7 +114,7 @@ fn words(reasons: &BTreeSet<Reason>) -> String {
 
 /// The whole table: a line a clause, a column a runtime, a character an outcome.
 #[must_use]
-pub fn table(rows: &[(String, Row)]) -> String {
+pub fn table(rows: &[(&str, &Row)]) -> String {
     let mut text = String::from(
         ". pass, w warn, X fail, - not observed, / could not run, n not applicable, u untested, ! harness error, ~ flaky, \
          x expected fail\n\n",
@@ -133,6 +153,7 @@ fn letter(outcome: Outcome) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conform::{Cell, Column};
 
     fn row(clauses: &[(&str, Outcome)], red: &[(&str, &str, Reason)]) -> Row {
         let red = red.iter().map(|(case, clause, reason)| {
@@ -186,6 +207,35 @@ mod tests {
     }
 
     #[test]
+    fn a_base_that_does_not_earn_its_cells_is_void() {
+        let report = |expect: &str, problem: Option<&str>| RuntimeReport {
+            runtime: "sh".to_owned(),
+            version: None,
+            program: None,
+            manifest: String::new(),
+            problem: problem.map(str::to_owned),
+            cells: BTreeMap::from([(
+                Column::ExitCodes,
+                Cell::of(&[("EXIT-001", Outcome::Pass)], &[], jiff::civil::Date::MIN),
+            )]),
+            expect: serde_yaml::from_str(expect).expect("cells"),
+            claims: BTreeMap::new(),
+            clauses: Vec::new(),
+            elapsed_ms: 0,
+        };
+        assert!(shortcomings(&report("{exit-codes: Full}", None)).is_empty());
+        for (expect, problem, said) in [
+            ("{exit-codes: Partial}", None, "earned Full in exit-codes, not Partial"),
+            ("{escalation: None}", None, "earned nothing in escalation, not None"),
+            ("{}", None, "says nothing"),
+            ("{exit-codes: Full}", Some("no such program"), "cannot be started: no such program"),
+        ] {
+            let found = shortcomings(&report(expect, problem)).join("\n");
+            assert!(found.starts_with("void: sh") && found.contains(said), "{found}");
+        }
+    }
+
+    #[test]
     fn a_lawful_variant_turns_nothing_red_and_loses_nothing_green() {
         use Outcome::{Fail, NotObserved, Pass, Warn};
         let lawful: Variant =
@@ -199,11 +249,9 @@ mod tests {
 
     #[test]
     fn the_table_has_a_line_a_clause_and_a_character_an_outcome() {
-        let rows = [
-            ("sh".to_owned(), row(&[("EXIT-001", Outcome::Pass)], &[])),
-            ("sh+v".to_owned(), row(&[("EXIT-001", Outcome::Fail), ("EXIT-002", Outcome::Warn)], &[])),
-        ];
-        let text = table(&rows);
+        let base = row(&[("EXIT-001", Outcome::Pass)], &[]);
+        let variant = row(&[("EXIT-001", Outcome::Fail), ("EXIT-002", Outcome::Warn)], &[]);
+        let text = table(&[("sh", &base), ("sh+v", &variant)]);
         assert!(text.ends_with("          00\n          01\nEXIT-001  .X\nEXIT-002   w\n"), "{text}");
     }
 }

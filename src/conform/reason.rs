@@ -102,6 +102,12 @@ vocabulary! {
         NoReport = "no-report",
         /// A report where there must be none.
         UnexpectedReport = "unexpected-report",
+        /// A report that names a phase appears in a run in which nothing goes wrong, too.
+        CriesWolf = "cries-wolf",
+        /// Reports of one step name different phases.
+        AccusesSeveral = "accuses-several",
+        /// The manifest's pattern does not count: it also matches a run in which nothing goes wrong, or there was none.
+        PatternRefused = "pattern-refused",
         /// The human was not told.
         NotSurfaced = "not-surfaced",
         /// The output does not say it.

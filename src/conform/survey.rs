@@ -12,7 +12,7 @@ use super::{
     Candidate, CaseReport, Cell, Check, ClauseReport, Column, Condition, Expectation, Identity, Level, Observation,
     Outcome, Reason, RigOptions, RuntimeReport, Suite, TimeMethod, identify, observe,
 };
-use super::{Case, CellWord, Clause, Evidence, judge};
+use super::{Case, CellWord, Clause, Evidence, judge, unobservable};
 use crate::system::clock;
 
 #[cfg(test)]
@@ -96,8 +96,12 @@ pub fn survey(
             break;
         }
         let done = lane::run(&tasks, jobs, |task| trials[task.candidate].perform(task, rig, listener));
-        for (task, reports) in done {
-            trials[task.candidate].record(reports);
+        for (task, (reports, seen)) in done {
+            let trial = &mut trials[task.candidate];
+            trial.record(reports);
+            if suite.control() == Some(task.leader) {
+                trial.control = Some(seen);
+            }
         }
     }
     trials.into_iter().map(Trial::into_report).collect()
@@ -111,6 +115,8 @@ struct Trial<'a> {
     /// Cases not judged yet.
     open: BTreeSet<usize>,
     judged: BTreeMap<usize, CaseReport>,
+    /// What was seen of it when nothing went wrong.
+    control: Option<Observation>,
     /// How long its scenarios took together.
     elapsed_ms: u64,
 }
@@ -128,10 +134,11 @@ impl<'a> Trial<'a> {
         let identity = rig.identify(candidate);
         listener(Progress::Identified(name, &identity));
         let open = if identity.problem.is_some() { BTreeSet::new() } else { selected.clone() };
-        Self { suite, candidate, identity, open, judged: BTreeMap::new(), elapsed_ms: 0 }
+        Self { suite, candidate, identity, open, judged: BTreeMap::new(), control: None, elapsed_ms: 0 }
     }
 
-    /// Judges whatever needs no run: clauses that do not bind, presuppositions that do not hold, and all when stopped.
+    /// Judges whatever needs no run: clauses that do not bind, presuppositions that do not hold, what the manifest keeps from
+    /// being seen, and all when stopped.
     fn settle(&mut self, stopped: bool, listener: Listener<'_>) {
         loop {
             let settled: Vec<(usize, CaseReport)> = self
@@ -175,7 +182,11 @@ impl<'a> Trial<'a> {
             })
             .collect();
         let expected = format!("{} to hold", case.needs.join(", "));
-        (!red.is_empty()).then(|| Check::new(Outcome::CouldNotRun, Reason::NeedsRed, expected, red.join(", ")))
+        if !red.is_empty() {
+            return Some(Check::new(Outcome::CouldNotRun, Reason::NeedsRed, expected, red.join(", ")));
+        }
+        let is_open = case.needs.iter().any(|need| self.decided(need).is_none());
+        if is_open { None } else { unobservable(case, &self.candidate.manifest) }
     }
 
     fn claims(&self, column: Column) -> bool {
@@ -204,7 +215,8 @@ impl<'a> Trial<'a> {
         self.suite.cases.iter().enumerate().filter(move |(_, case)| case.clause == clause).map(|(index, _)| index)
     }
 
-    /// Scenarios whose cases presuppose nothing that is still open.
+    /// Scenarios whose cases presuppose nothing that is still open. The one in which nothing goes wrong comes before all others,
+    /// because what is seen in them is held against it.
     fn ready(&self, candidate: usize) -> Vec<Task> {
         let mut scenarios: BTreeMap<usize, Task> = BTreeMap::new();
         for &index in &self.open {
@@ -221,11 +233,15 @@ impl<'a> Trial<'a> {
                 task.timing |= measures_time(case);
             }
         }
-        scenarios.into_values().collect()
+        let control = self.suite.control().filter(|_| self.control.is_none());
+        match control.and_then(|leader| scenarios.remove(&leader)) {
+            Some(first) => vec![first],
+            None => scenarios.into_values().collect(),
+        }
     }
 
     /// Does a scenario and judges its cases; once more when one of them is red.
-    fn perform(&self, task: &Task, rig: &dyn Rig, listener: Listener<'_>) -> Vec<(usize, CaseReport)> {
+    fn perform(&self, task: &Task, rig: &dyn Rig, listener: Listener<'_>) -> lane::Done {
         let leader = &self.suite.cases[task.leader];
         let name = self.candidate.manifest.runtime.as_str();
         listener(Progress::Began(name, &leader.id));
@@ -246,12 +262,14 @@ impl<'a> Trial<'a> {
         for (_, case) in &reports {
             listener(Progress::Judged(name, case));
         }
-        reports
+        (reports, first)
     }
 
     fn judge(&self, index: usize, seen: &Observation) -> Vec<Check> {
         let case = &self.suite.cases[index];
-        judge(&Evidence { case, clause: self.clause(case), manifest: &self.candidate.manifest, seen })
+        let is_control = self.suite.control() == Some(self.suite.leader(index));
+        let control = if is_control { Some(seen) } else { self.control.as_ref() };
+        judge(&Evidence { case, clause: self.clause(case), manifest: &self.candidate.manifest, seen, control })
     }
 
     fn record(&mut self, reports: Vec<(usize, CaseReport)>) {
@@ -276,6 +294,7 @@ impl<'a> Trial<'a> {
         let manifest = &self.candidate.manifest;
         RuntimeReport {
             runtime: manifest.runtime.clone(),
+            path: None,
             version: self.identity.version,
             program: self.identity.program.as_deref().and_then(super::suite::hash_of),
             manifest: self.candidate.hash.clone(),

@@ -99,7 +99,7 @@ pub enum VariantError {
 }
 
 impl VariantError {
-    fn malformed(path: &Path, problem: impl ToString) -> Self {
+    fn malformed(path: &Path, problem: &dyn std::fmt::Display) -> Self {
         Self::Malformed { path: path.to_path_buf(), problem: problem.to_string() }
     }
 }
@@ -118,13 +118,13 @@ impl Variant {
     fn read(path: &Path) -> Result<Self, VariantError> {
         let variant: Self = parse(path, &text(path)?)?;
         if path.file_stem().is_none_or(|stem| *stem != *variant.variant) {
-            return Err(VariantError::malformed(path, format!("it calls itself {}", variant.variant)));
+            return Err(VariantError::malformed(path, &format!("it calls itself {}", variant.variant)));
         }
         if variant.kills.is_some() == variant.reading.is_some() {
-            return Err(VariantError::malformed(path, "either `kills` or `reading` must be there"));
+            return Err(VariantError::malformed(path, &"either `kills` or `reading` must be there"));
         }
         if variant.change.is_empty() && variant.files.is_empty() && variant.manifest.is_empty() {
-            return Err(VariantError::malformed(path, "it changes nothing"));
+            return Err(VariantError::malformed(path, &"it changes nothing"));
         }
         Ok(variant)
     }
@@ -155,7 +155,7 @@ impl Variant {
         laid.extend(self.files.clone());
         let manifest =
             self.derive(&base.join("manifest.yaml"), laid.get("manifest.yaml").map_or("", String::as_str))?;
-        let written = serde_yaml::to_string(&manifest).map_err(|error| VariantError::malformed(into, error))?;
+        let written = serde_yaml::to_string(&manifest).map_err(|error| VariantError::malformed(into, &error))?;
         laid.insert("manifest.yaml".to_owned(), written);
         for (name, content) in &laid {
             files::write_durably(&into.join(name), content.as_bytes(), Privacy::Shared)?;
@@ -191,16 +191,16 @@ impl Variant {
                 keys.insert(key.clone(), value.clone());
             }
         }
-        serde_json::from_value(Value::Object(keys)).map_err(|error| VariantError::malformed(path, error))
+        serde_json::from_value(Value::Object(keys)).map_err(|error| VariantError::malformed(path, &error))
     }
 }
 
 fn text(path: &Path) -> Result<String, VariantError> {
-    String::from_utf8(files::read(path, LONGEST)?).map_err(|error| VariantError::malformed(path, error))
+    String::from_utf8(files::read(path, LONGEST)?).map_err(|error| VariantError::malformed(path, &error))
 }
 
 fn parse<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> Result<T, VariantError> {
-    serde_yaml::from_str(text).map_err(|error| VariantError::malformed(path, error))
+    serde_yaml::from_str(text).map_err(|error| VariantError::malformed(path, &error))
 }
 
 #[cfg(test)]

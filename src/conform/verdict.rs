@@ -73,6 +73,7 @@ impl Outcome {
 
 /// What one expectation of a case came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Check {
     /// How it came out.
     pub outcome: Outcome,
@@ -140,6 +141,7 @@ impl Check {
 
 /// Where something was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Place {
     /// The step of the case, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -23,7 +23,7 @@ macro_rules! vocabulary {
         $(#[$meta])*
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord,
-            serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+            serde::Serialize, serde::Deserialize,
         )]
         pub enum $name {
             $($(#[$variant_meta])* #[serde(rename = $word)] $variant,)+
@@ -39,6 +39,17 @@ macro_rules! vocabulary {
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
+            }
+        }
+
+        // By hand: with the derived one, words that carry docs would become a choice of constants, and no list of keys.
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "enum": Self::WORDS, "description": $what })
             }
         }
 

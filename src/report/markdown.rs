@@ -19,7 +19,10 @@ pub fn markdown(report: &ConformanceReport) -> String {
     if !report.complete {
         text.push_str("\n**Interrupted: this report is incomplete.**\n");
     }
-    put(&mut text, format_args!("\n## Claimed and measured\n\n{}", rows(&table::claims(report))));
+    put(
+        &mut text,
+        format_args!("\n## Claimed and measured\n\n{}\n{}.\n", rows(&table::claims(report)), table::CLAIMS_LEGEND),
+    );
     put(&mut text, format_args!("\n## Matrix\n\n{}", rows(&table::matrix(report))));
     text.push_str(&definitions());
     for runtime in &report.runtimes {
@@ -36,7 +39,8 @@ pub fn readme_block(report: &ConformanceReport, name: &str) -> Option<String> {
         "matrix" => rows(&table::matrix(report)),
         _ => return None,
     };
-    Some(format!("{table}\n{}\n", provenance(report)))
+    let legend = if name == "claims" { table::CLAIMS_LEGEND } else { table::WORDS_LEGEND };
+    Some(format!("{table}\n{legend}.\n\n{}\n", provenance(report)))
 }
 
 /// A README with every block written anew. Text outside of the markers stays as it is.
@@ -72,10 +76,8 @@ fn provenance(report: &ConformanceReport) -> String {
 }
 
 fn definitions() -> String {
-    "\nFull: every MUST of the column was kept. Manual: none was broken, and people vouch for what no machine could judge. \
-     None: no MUST was kept. Partial: the rest. The count is of MUSTs kept, of those that bind the runtime; what was not \
-     observed, could not run or has no case is never counted as kept.\n"
-        .to_owned()
+    let rule = "What was not observed, could not run or has no case is never counted as kept.";
+    format!("\n{}. {rule}\n", table::WORDS_LEGEND)
 }
 
 fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
@@ -90,6 +92,9 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
         format_args!("{}; program `{program:.12}`, manifest `{:.12}`.\n", table::version(runtime), runtime.manifest),
     );
     put(&mut text, format_args!("Cases: {}.\n\n", table::tally(runtime)));
+    for it in table::attested(runtime) {
+        put(&mut text, format_args!("Attested, not measured: {}.\n\n", escaped(&it)));
+    }
     for item in &report.checklist {
         let tick = if runtime.ticks(item) { 'x' } else { ' ' };
         put(&mut text, format_args!("- [{tick}] {}: {}\n", table::title(item.section), item.item));

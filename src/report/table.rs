@@ -1,8 +1,9 @@
 //! Rows of the tables that every format shows.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use crate::conform::{Claim, Column, ConformanceReport, Outcome, RuntimeReport};
+use crate::conform::{Claim, Column, ConformanceReport, Outcome, Reason, RuntimeReport};
 
 /// Adds to a text.
 pub(super) fn put(text: &mut String, arguments: fmt::Arguments<'_>) {
@@ -25,9 +26,16 @@ pub(super) fn title(column: Column) -> &'static str {
     }
 }
 
+/// What the cells of the claims table say.
+pub(super) const CLAIMS_LEGEND: &str = "claimed by the contract / measured here; – means that nobody has measured it";
+
+/// What the words of a cell mean; the definitions are ours.
+pub(super) const WORDS_LEGEND: &str = "MUSTs kept, of those that bind the runtime. Full: every one. Manual: none was broken, \
+    and people vouch for what no machine could judge. None: not one. Partial: the rest";
+
 /// Claimed beside measured: header and rows.
 pub(super) fn claims(report: &ConformanceReport) -> Vec<Vec<String>> {
-    let mut rows = vec![heading("Runtime, as the contract claims it")];
+    let mut rows = vec![heading("Runtime")];
     rows.extend(report.claims.iter().map(|claim| {
         let cells = columns().map(|column| claimed(report, claim, column));
         std::iter::once(claim.runtime.clone()).chain(cells).collect()
@@ -36,11 +44,11 @@ pub(super) fn claims(report: &ConformanceReport) -> Vec<Vec<String>> {
 }
 
 fn claimed(report: &ConformanceReport, claim: &Claim, column: Column) -> String {
-    let says = claim.cells.get(&column).map_or("nothing", |word| word.as_str());
+    let says = claim.cells.get(&column).map_or("–", |word| word.as_str());
     let runtime = claim.measured.as_deref().and_then(|name| report.runtime(name));
     match runtime.and_then(|runtime| runtime.cells.get(&column)) {
-        Some(cell) => format!("claimed {says}, measured {cell}"),
-        None => format!("claimed {says}, not measured"),
+        Some(cell) => format!("{says} / {cell}"),
+        None => format!("{says} / –"),
     }
 }
 
@@ -73,4 +81,44 @@ pub(super) fn tally(runtime: &RuntimeReport) -> String {
 /// A program that cannot be named by its version is named so.
 pub(super) fn version(runtime: &RuntimeReport) -> &str {
     runtime.version.as_deref().unwrap_or("version unknown")
+}
+
+/// How many boxes of the checklist a runtime ticks.
+pub(super) fn boxes(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
+    let ticked = report.checklist.iter().filter(|item| runtime.ticks(item)).count();
+    format!("{ticked} of {} boxes of the checklist", report.checklist.len())
+}
+
+/// Who vouches for what, in whichever column it counts.
+pub(super) fn attested(runtime: &RuntimeReport) -> Vec<String> {
+    let all = runtime.cells.values().flat_map(|cell| &cell.attested);
+    all.map(|it| format!("{}: {} vouches since {}, until {}: {}", it.clause, it.by, it.on, it.expires, it.evidence))
+        .collect()
+}
+
+/// Why cases were neither kept nor broken, the most frequent cause first. What waits for a clause that waits itself is not
+/// told twice.
+pub(super) fn unjudged(runtime: &RuntimeReport) -> Vec<(usize, Outcome, String)> {
+    let mut causes: BTreeMap<(&str, String), (usize, Outcome)> = BTreeMap::new();
+    for (_, case) in runtime.cases().filter(|(_, case)| !case.outcome.is_green() && !case.outcome.is_red()) {
+        let check = case.checks.iter().find(|check| check.outcome == case.outcome);
+        let Some(check) = check.filter(|_| !matches!(case.outcome, Outcome::Flaky | Outcome::HarnessError)) else {
+            continue;
+        };
+        let cause = match check.reason {
+            Reason::NeedsRed => format!("presupposes {}", root(&check.observed)),
+            _ => format!("{}: {}", check.expected, check.observed),
+        };
+        causes.entry((case.outcome.as_str(), cause)).or_insert((0, case.outcome)).0 += 1;
+    }
+    let mut causes: Vec<_> = causes.into_iter().map(|((_, cause), (count, outcome))| (count, outcome, cause)).collect();
+    causes.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
+    causes
+}
+
+/// Of the clauses that a case waits for, those that do not wait themselves.
+fn root(needs: &str) -> String {
+    let waits = format!("({})", Outcome::CouldNotRun);
+    let own: Vec<&str> = needs.split(", ").filter(|need| !need.ends_with(&waits)).collect();
+    if own.is_empty() { "a clause that could not run itself".to_owned() } else { own.join(", ") }
 }

@@ -1,4 +1,5 @@
-//! The report for a terminal: claims beside measurement, the matrix, the checklist, and a block for every red.
+//! The report for a terminal: claims beside measurement, the matrix, the checklist, a block for every red, and why the rest
+//! was not judged.
 
 use anstyle::{AnsiColor, Style};
 
@@ -9,37 +10,46 @@ const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
 const DIM: Style = Style::new().dimmed();
 
-/// The report. With `reds`, every red case follows in a block of its own. Styled; whoever prints it drops the colours
-/// where they are not wanted.
+/// Columns that a terminal has at least, and that lines of prose keep to.
+const WIDTH: usize = 78;
+
+/// When a box is ticked.
+const CHECKLIST_LEGEND: &str = "a box is ticked when every clause behind it was seen to be kept";
+
+/// The report. With `details`, every runtime follows with its checklist, its reds and what was not judged. Styled; whoever
+/// prints it drops the colours where they are not wanted.
 #[must_use]
-pub fn terminal(report: &ConformanceReport, reds: bool) -> String {
+pub fn terminal(report: &ConformanceReport, details: bool) -> String {
     let mut text = String::new();
-    if reds {
-        for runtime in &report.runtimes {
-            for (clause, case) in runtime.cases().filter(|(_, case)| is_red(case)) {
-                if let Some(clause) = report.clause(&clause.id) {
-                    text.push_str(&red(runtime, clause, case, report.seed));
-                    text.push('\n');
-                }
-            }
+    section(&mut text, "Claimed and measured", &grid(&table::claims(report)), table::CLAIMS_LEGEND);
+    section(&mut text, "Matrix", &grid(&table::matrix(report)), table::WORDS_LEGEND);
+    if details {
+        text.extend(report.runtimes.iter().map(|runtime| one(report, runtime)));
+    }
+    text.extend(report.runtimes.iter().map(|runtime| line(report, runtime)));
+    text.push_str(&footer(report));
+    text
+}
+
+/// Everything about one runtime.
+fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
+    let mut text = String::new();
+    if runtime.problem.is_some() {
+        return text;
+    }
+    let name = &runtime.runtime;
+    section(&mut text, &format!("Implementation Checklist of {name}"), &checklist(report, runtime), CHECKLIST_LEGEND);
+    for (clause, case) in runtime.cases().filter(|(_, case)| is_red(case)) {
+        if let Some(clause) = report.clause(&clause.id) {
+            text.push_str(&red(runtime, clause, case, report.seed));
+            text.push('\n');
         }
     }
-    section(&mut text, "Claimed by the contract, and measured", &grid(&table::claims(report)));
-    section(&mut text, "Measured", &grid(&table::matrix(report)));
-    for runtime in &report.runtimes {
-        put(
-            &mut text,
-            format_args!(
-                "{}
-",
-                line(runtime)
-            ),
-        );
+    let unjudged = table::unjudged(runtime);
+    if !unjudged.is_empty() {
+        let rows = unjudged.iter().map(|(count, outcome, cause)| format!("  {count:3} {outcome}: {cause}\n"));
+        section(&mut text, &format!("Cases of {name} that judge nothing, and why"), &rows.collect::<String>(), "");
     }
-    if let [runtime] = report.runtimes.as_slice() {
-        section(&mut text, "\nImplementation Checklist", &checklist(report, runtime));
-    }
-    text.push_str(&footer(report));
     text
 }
 
@@ -47,23 +57,46 @@ fn is_red(case: &CaseReport) -> bool {
     matches!(case.outcome, Outcome::Fail | Outcome::Flaky | Outcome::HarnessError)
 }
 
-fn section(text: &mut String, title: &str, body: &str) {
-    put(
-        text,
-        format_args!(
-            "{BOLD}{title}{BOLD:#}
-{body}
-"
-        ),
-    );
+/// A title, a body that ends with a line feed, and what its reader must know.
+fn section(text: &mut String, title: &str, body: &str, legend: &str) {
+    put(text, format_args!("{BOLD}{title}{BOLD:#}\n{body}"));
+    if !legend.is_empty() {
+        let legend = textwrap(legend);
+        put(text, format_args!("{DIM}{legend}{DIM:#}"));
+    }
+    text.push('\n');
 }
 
-/// What one runtime is, in one line.
-fn line(runtime: &RuntimeReport) -> String {
-    match &runtime.problem {
-        Some(problem) => format!("{}: could not run: {problem}", runtime.runtime),
-        None => format!("{} ({}): {}", runtime.runtime, table::version(runtime), table::tally(runtime)),
+/// A sentence in lines of at most [`WIDTH`] columns, indented.
+fn textwrap(sentence: &str) -> String {
+    let mut text = String::new();
+    let mut column = 0;
+    for word in sentence.split_whitespace() {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > WIDTH {
+            text.push('\n');
+            column = 0;
+        }
+        let lead = if column == 0 { "  " } else { " " };
+        put(&mut text, format_args!("{lead}{word}"));
+        column += lead.len() + length;
     }
+    text + "\n"
+}
+
+/// What one runtime is, in a few lines.
+fn line(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
+    let name = &runtime.runtime;
+    let mut text = if let Some(problem) = &runtime.problem {
+        format!("{BOLD}{name}{BOLD:#}: could not run: {problem}\n")
+    } else {
+        let (version, tally) = (table::version(runtime), table::tally(runtime));
+        format!("{BOLD}{name}{BOLD:#} ({version}): {}; cases: {tally}\n", table::boxes(report, runtime))
+    };
+    for it in table::attested(runtime) {
+        put(&mut text, format_args!("  attested, not measured: {it}\n"));
+    }
+    text
 }
 
 fn checklist(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
@@ -98,13 +131,13 @@ fn footer(report: &ConformanceReport) -> String {
 /// A red: the clause, its readings, expected and observed with place and time, and what to do next.
 #[must_use]
 pub fn red(runtime: &RuntimeReport, clause: &Clause, case: &CaseReport, seed: u64) -> String {
-    let name = &runtime.runtime;
+    let (name, asked) = (&runtime.runtime, runtime.path.as_ref().unwrap_or(&runtime.runtime));
     let mut text = format!("{RED}{}{RED:#} {} {name}: {}\n", case.outcome, case.id, case.title);
     put(&mut text, format_args!("  {} {} ({})\n", clause.level, clause.id, clause.sections.join(", ")));
     put(&mut text, format_args!("  {}\n", clause.text));
     for reading in &clause.readings {
         let ours = if reading.ours { ", ours" } else { "" };
-        put(&mut text, format_args!("  reading {}{ours}: {}\n", reading.id, reading.text));
+        put(&mut text, format_args!("  {DIM}reading {}{ours}: {}{DIM:#}\n", reading.id, reading.text));
     }
     for check in case.checks.iter().filter(|check| !check.outcome.is_green()) {
         text.push_str(&contradiction(check));
@@ -112,7 +145,7 @@ pub fn red(runtime: &RuntimeReport, clause: &Clause, case: &CaseReport, seed: u6
     if case.time == TimeMethod::Scaled {
         text.push_str("    time was scaled by the manifest's knobs\n");
     }
-    put(&mut text, format_args!("  next: loa-conform score {name} --only {} --seed {seed} --keep\n", case.id));
+    put(&mut text, format_args!("  next: loa-conform score {asked} --only {} --seed {seed} --keep\n", case.id));
     text
 }
 
@@ -132,15 +165,24 @@ fn contradiction(check: &Check) -> String {
     text
 }
 
-/// Rows as a grid whose columns are as wide as their widest cell.
+/// Rows as a grid whose columns are as wide as their widest line; the parts of a cell stand one below the other.
 fn grid(rows: &[Vec<String>]) -> String {
+    let parts: Vec<Vec<Vec<&str>>> =
+        rows.iter().map(|row| row.iter().map(|cell| cell.split(", ").collect()).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or_default()).collect();
+    let width = |column: usize| {
+        let cells = parts.iter().filter_map(|row| row.get(column)).flatten();
+        cells.map(|part| part.chars().count()).max().unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut text = String::new();
-    for row in rows {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        put(&mut text, format_args!("  {}\n", cells.join("  ").trim_end()));
+    for row in &parts {
+        for height in 0..row.iter().map(Vec::len).max().unwrap_or_default() {
+            let part = |cell: &Vec<&str>| cell.get(height).copied().unwrap_or_default().to_owned();
+            let cells: Vec<String> =
+                row.iter().zip(&widths).map(|(cell, width)| format!("{:width$}", part(cell))).collect();
+            put(&mut text, format_args!("  {}\n", cells.join("  ").trim_end()));
+        }
     }
     text
 }

@@ -17,8 +17,22 @@ fn report() -> ConformanceReport {
         json!({"word": word, "musts": green + failed + untested, "green": green, "failed": failed, "flaky": 0,
             "not_observed": 0, "could_not_run": 0, "harness_error": 0, "untested": untested})
     };
+    let waiting = |id: &str, outcome: &str, reason: &str, expected: &str, observed: &str| {
+        json!({"id": id, "title": "t", "outcome": outcome, "time": "real", "elapsed_ms": 0, "checks": [
+            {"outcome": outcome, "reason": reason, "expected": expected, "observed": observed}]})
+    };
+    let blocked = |id: &str, needs: &str| waiting(id, "could-not-run", "needs-red", "these to hold", needs);
+    let unjudged = json!([
+        blocked("exit-004-a", "EXIT-003 (fail), EXIT-005 (could-not-run)"),
+        blocked("exit-004-b", "EXIT-003 (fail)"),
+        blocked("exit-004-c", "EXIT-005 (could-not-run)"),
+        waiting("exit-004-d", "not-observed", "no-verb", "a manifest with `resume`", "it has none"),
+    ]);
+    let vouched = json!({"word": "Manual", "musts": 1, "green": 0, "failed": 0, "flaky": 0, "not_observed": 1,
+        "could_not_run": 0, "harness_error": 0, "untested": 0, "attested": [{"clause": "ESC-006", "by": "A. Person",
+        "on": "2026-01-01", "expires": "2026-12-31", "evidence": "pressed the button"}]});
     let cells = json!({"exit-codes": cell("Partial", 1, 1, 0), "checkpoints": cell("None", 0, 0, 2),
-        "context-signals": cell("Full", 3, 0, 0), "escalation": cell("None", 0, 1, 0)});
+        "context-signals": cell("Full", 3, 0, 0), "escalation": vouched});
     let clause = |id: &str, text: &str| {
         json!({"id": id, "column": "exit-codes", "level": "MUST", "source": ["table"],
             "sections": ["Standard Exit Codes"], "text": text,
@@ -27,6 +41,7 @@ fn report() -> ConformanceReport {
     let clauses = json!([
         {"id": "EXIT-001", "column": "exit-codes", "level": "MUST", "outcome": "pass", "cases": [green]},
         {"id": "EXIT-003", "column": "exit-codes", "level": "MUST", "outcome": "fail", "cases": [red]},
+        {"id": "EXIT-004", "column": "exit-codes", "level": "MUST", "outcome": "could-not-run", "cases": unjudged},
     ]);
     let report = json!({
         "version": 1, "edition": "a contract", "judge": "0.1.0", "suite": "c0ffeec0ffeec0ffee", "seed": 7,

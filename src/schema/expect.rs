@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::forms::Forms;
+
 /// The words for a schema; `None` when it asks for nothing that has a word here.
 pub(super) fn words(root: &Value, schema: &Value) -> Option<String> {
     let schema = resolve(root, schema);
@@ -11,9 +13,31 @@ pub(super) fn words(root: &Value, schema: &Value) -> Option<String> {
     if let Some(value) = schema.get("const") {
         return Some(ticked(value));
     }
+    if let Some(forms) = Forms::of(root, schema) {
+        return Some(forms.expected());
+    }
+    match schema.get("type")? {
+        Value::Array(kinds) => {
+            let kinds: Option<Vec<String>> = kinds.iter().map(|kind| of_kind(schema, kind.as_str()?)).collect();
+            kinds.map(|kinds| kinds.join(", or "))
+        }
+        kind => of_kind(schema, kind.as_str()?),
+    }
+}
+
+/// Whether a value of this type passes.
+pub(super) fn asks(schema: &Value, kind: &str) -> bool {
+    match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(|one| one == kind),
+        one => one.is_some_and(|one| one == kind),
+    }
+}
+
+fn of_kind(schema: &Value, kind: &str) -> Option<String> {
     let text = |key: &str| schema.get(key).and_then(Value::as_str);
-    let words = match text("type")? {
+    let words = match kind {
         "string" if text("format") == Some("date-time") => "a timestamp such as \"2026-01-31T14:00:00Z\"".to_owned(),
+        "string" if text("format") == Some("date") => "a date such as \"2026-01-31\"".to_owned(),
         "string" if text("pattern").is_some() => {
             format!("a text that matches `{}`", text("pattern").unwrap_or_default())
         }
@@ -22,11 +46,20 @@ pub(super) fn words(root: &Value, schema: &Value) -> Option<String> {
         "integer" => format!("a whole number{}", range(schema)),
         "number" => format!("a number{}", range(schema)),
         "boolean" => "`true` or `false`".to_owned(),
-        "array" => "a list".to_owned(),
+        "array" => list(schema),
         "object" => "a mapping".to_owned(),
         _ => return None,
     };
     Some(words)
+}
+
+fn list(schema: &Value) -> String {
+    let count = |key: &str| schema.get(key).and_then(Value::as_u64);
+    match (count("minItems"), count("maxItems")) {
+        (Some(least), Some(most)) if least == most => format!("a list of {least} items"),
+        (Some(1), None) => "a list that is not empty".to_owned(),
+        _ => "a list".to_owned(),
+    }
 }
 
 /// Follows `$ref` to a definition of the same schema.

@@ -7,7 +7,8 @@ use jsonschema::error::ValidationErrorKind as Error;
 use serde_json::Value;
 
 use super::Checker;
-use super::expect::{alternatives, resolve, words};
+use super::expect::{alternatives, asks, resolve, words};
+use super::forms::Forms;
 use crate::diag::{Diagnostic, Document, Entry, Node, Value as Found, closest, tokens};
 
 /// A schema and the document that did not pass it.
@@ -21,7 +22,7 @@ impl Case<'_> {
     /// What one error means to a reader; an alternative of several shapes may mean several things.
     pub(super) fn explain(&self, error: &ValidationError<'_>) -> Vec<Diagnostic> {
         match error.kind() {
-            Error::Required { property: Value::String(name) } => vec![self.missing(error, name)],
+            Error::Required { property: Value::String(name) } => self.missing(error, name).into_iter().collect(),
             Error::AdditionalProperties { unexpected } | Error::UnevaluatedProperties { unexpected } => {
                 self.unknown(error, unexpected)
             }
@@ -30,10 +31,16 @@ impl Case<'_> {
         }
     }
 
-    fn missing(&self, error: &ValidationError<'_>, name: &str) -> Diagnostic {
+    /// `None` where the key is there, misspelt, and refused under that name anyway: one slip, one finding.
+    fn missing(&self, error: &ValidationError<'_>, name: &str) -> Option<Diagnostic> {
         let holder = error.instance_path().as_str();
         let shape = self.shape(error);
-        let help = match self.misspelt(holder, shape, name) {
+        let misspelt = self.misspelt(holder, shape, name);
+        let closed = shape.get("additionalProperties").is_some_and(|others| *others == Value::Bool(false));
+        if closed && misspelt.is_some_and(|entry| closest(&entry.key, self.free(holder, shape)) == Some(name)) {
+            return None;
+        }
+        let help = match misspelt {
             Some(entry) => format!("`{}` stands at {}; did you mean `{name}`?", entry.key, entry.key_span.start),
             None => format!("add the key `{name}`"),
         };
@@ -45,7 +52,14 @@ impl Case<'_> {
             shape.pointer(&format!("/properties/{}", escape(name))).and_then(|asked| words(self.schema, asked));
         finding.expected = Some(expected.map_or(format!("the key `{name}`"), |words| format!("`{name}`: {words}")));
         finding.span = self.document.holder_of(holder);
-        finding
+        Some(finding)
+    }
+
+    /// The keys that the schema knows and the mapping does not have.
+    fn free<'s>(&self, holder: &str, shape: &'s Value) -> Vec<&'s str> {
+        let entries = self.document.node_at(holder).map_or(&[][..], Node::entries);
+        let taken: HashSet<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+        known(shape).into_iter().filter(|name| !taken.contains(name)).collect()
     }
 
     /// A key of the mapping that the schema does not know and that is nearly `name`.
@@ -62,13 +76,9 @@ impl Case<'_> {
     fn unknown(&self, error: &ValidationError<'_>, unexpected: &[String]) -> Vec<Diagnostic> {
         let holder = error.instance_path().as_str();
         let entries = self.document.node_at(holder).map_or(&[][..], Node::entries);
-        let known: Vec<&str> = match self.shape(error).get("properties") {
-            Some(Value::Object(known)) => known.keys().map(String::as_str).collect(),
-            _ => Vec::new(),
-        };
-        let taken: HashSet<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
-        let free: Vec<&str> = known.iter().copied().filter(|name| !taken.contains(name)).collect();
-        let expected = alternatives(&known.into_iter().map(Value::from).collect::<Vec<_>>());
+        let shape = self.shape(error);
+        let free = self.free(holder, shape);
+        let expected = alternatives(&known(shape).into_iter().map(Value::from).collect::<Vec<_>>());
         let strangers: HashSet<&str> = unexpected.iter().map(String::as_str).collect();
         let strange = entries.iter().filter(|entry| strangers.contains(entry.key.as_str()));
         let finding = |entry: &Entry| {
@@ -122,9 +132,27 @@ impl Case<'_> {
         finding
     }
 
+    /// An alternative of shapes: told apart by its one key or a bare word (see [`Forms`]), by a constant in it, or not at all.
+    fn alternatives(&self, error: &ValidationError<'_>, branches: &[Vec<ValidationError<'static>>]) -> Vec<Diagnostic> {
+        let pointer = error.instance_path().as_str();
+        let forms = Forms::of(self.schema, self.shape(error));
+        let (Some(forms), Some(node)) = (forms, self.document.node_at(pointer)) else {
+            return self.told_by_constant(error, branches);
+        };
+        let Some((at, key)) = forms.meant(node) else { return vec![forms.none_meant(node, pointer)] };
+        let mut findings = forms.beside(node, pointer, key);
+        let inside = branches.get(at).into_iter().flatten().filter(|error| error.instance_path().as_str() != pointer);
+        findings.extend(inside.flat_map(|error| self.explain(error)));
+        findings
+    }
+
     /// An alternative of shapes: told apart by a constant (`type: USAGE`), the one that was meant is explained; where none
     /// was meant, the constants are the vocabulary.
-    fn alternatives(&self, error: &ValidationError<'_>, branches: &[Vec<ValidationError<'static>>]) -> Vec<Diagnostic> {
+    fn told_by_constant(
+        &self,
+        error: &ValidationError<'_>,
+        branches: &[Vec<ValidationError<'static>>],
+    ) -> Vec<Diagnostic> {
         let constant = |branch: &[ValidationError<'static>]| {
             branch.iter().find_map(|error| match error.kind() {
                 Error::Constant { expected_value } => {
@@ -163,19 +191,33 @@ impl Case<'_> {
     }
 }
 
+/// The keys that a schema names.
+fn known(shape: &Value) -> Vec<&str> {
+    match shape.get("properties") {
+        Some(Value::Object(known)) => known.keys().map(String::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// What mends a value that is wrong by itself.
 fn remedy(node: &Node, shape: &Value) -> Option<String> {
-    let asked = shape.get("type").and_then(Value::as_str).unwrap_or_default();
+    const LIST: &str = "a list stands in brackets, with commas between its items";
+    let asked = |kind: &str| asks(shape, kind);
+    // In quotes it would be a text, and still none of those that are right.
+    let in_form = ["enum", "format", "pattern"].iter().any(|rule| shape.get(rule).is_some());
     match &node.value {
         Found::Null => Some("give it a value; a key without one is left out, not null".to_owned()),
-        Found::Str(text) if matches!(asked, "integer" | "number") && text.parse::<f64>().is_ok() => {
+        Found::Str(text) if (asked("integer") || asked("number")) && text.parse::<f64>().is_ok() => {
             Some("remove the quotes: in quotes it is a text".to_owned())
         }
-        Found::Str(text) if asked == "boolean" && matches!(text.as_str(), "true" | "false") => {
+        Found::Str(text) if asked("boolean") && matches!(text.as_str(), "true" | "false") => {
             Some("remove the quotes: in quotes it is a text".to_owned())
         }
-        Found::Str(_) if asked == "boolean" => Some("YAML 1.2 knows `true` and `false` only".to_owned()),
-        Found::Int(_) | Found::Float(_) | Found::Bool(_) if asked == "string" => Some("put it in quotes".to_owned()),
+        Found::Str(_) if asked("boolean") => Some("YAML 1.2 knows `true` and `false` only".to_owned()),
+        Found::Str(_) if asked("array") && !asked("string") => Some(LIST.to_owned()),
+        Found::Int(_) | Found::Float(_) | Found::Bool(_) if asked("string") && !in_form => {
+            Some("put it in quotes".to_owned())
+        }
         Found::Str(_) if shape.get("format").is_some_and(|format| format == "date-time") => {
             Some("write date, `T`, time and zone, as RFC 3339 has it".to_owned())
         }
@@ -189,7 +231,7 @@ fn near_word(node: &Node, words: &[Value]) -> Option<String> {
 }
 
 /// The value at a pointer, as a reader names it: `decisions[0].id`.
-fn title(pointer: &str) -> String {
+pub(super) fn title(pointer: &str) -> String {
     if pointer.is_empty() {
         return "the document".to_owned();
     }
@@ -205,6 +247,6 @@ fn title(pointer: &str) -> String {
 }
 
 /// A key as a token of a JSON pointer.
-fn escape(key: &str) -> String {
+pub(super) fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

@@ -9,6 +9,7 @@ mod check;
 mod contract;
 mod expect;
 mod explain;
+mod forms;
 mod generate;
 mod kind;
 mod lint;

@@ -82,6 +82,41 @@ fn unknown_keys_are_tolerated_in_the_contracts_documents_and_refused_in_ours() {
 }
 
 #[test]
+fn a_slip_in_a_key_that_must_be_there_is_one_finding_where_the_slip_is_refused_anyway() {
+    #[derive(schemars::JsonSchema)]
+    #[schemars(title = "Note")]
+    #[serde(deny_unknown_fields)]
+    /// A note.
+    #[expect(dead_code, reason = "only its schema is used")]
+    struct Note {
+        /// What it says.
+        text: String,
+        /// What else it says.
+        texts: String,
+    }
+    const NOTE: Kind = Kind::of::<Note>("note", || vec![serde_json::json!({"text": "", "texts": ""})]);
+    assert_eq!(brief(&NOTE, "txt: a\ntexts: b\n"), ["unknown-key 1:1 /txt"]);
+    // The one slip explains one of the two that are missing, and the other is still said.
+    assert_eq!(brief(&NOTE, "text_: a\n"), ["unknown-key 1:1 /text_", "required 1:1 /texts"]);
+    assert_eq!(brief(&NOTE, "note: a\ntexts: b\n"), ["unknown-key 1:1 /note", "required 1:1 /text"]);
+    // An open format has no word to say about the slip itself.
+    assert_eq!(brief(&CHECKPOINT, &GOOD.replace("summary", "sumary")), ["required 1:1 /summary"]);
+}
+
+#[test]
+fn what_may_be_of_several_types_is_said_with_all_of_them() {
+    #[derive(schemars::JsonSchema)]
+    #[schemars(title = "Note", extend("properties" = {"run": {"type": ["array", "string"], "minItems": 1}}))]
+    /// A note.
+    struct Note {}
+    const NOTE: Kind = Kind::of::<Note>("note", || vec![serde_json::json!({"run": "make"})]);
+    let findings = check(&NOTE, "a.yaml", "run: 7\n");
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    assert_eq!(findings[0].expected.as_deref(), Some("a list that is not empty, or a text"));
+    assert_eq!(findings[0].help.as_deref(), Some("put it in quotes"));
+}
+
+#[test]
 fn a_signal_is_explained_by_the_type_that_it_names() {
     for (line, expected) in [
         ("{\"type\": \"USAGE\", \"context_tokens\": 5}", &[][..]),

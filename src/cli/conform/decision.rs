@@ -52,8 +52,13 @@ fn checks(runtime: &RuntimeReport) -> usize {
     ran.map(|(_, case)| case.checks.len()).sum()
 }
 
+/// A bundled runtime, against what it is known to earn; where nothing is known, nothing was confirmed.
 fn surveyed(runtime: &RuntimeReport) -> ExitStatus {
-    if runtime.surprises().is_empty() { ExitStatus::Success } else { ExitStatus::NotConforming }
+    match (runtime.surprises().is_empty(), runtime.unknowns().is_empty()) {
+        (false, _) => ExitStatus::NotConforming,
+        (true, false) => ExitStatus::Incomplete,
+        (true, true) => ExitStatus::Success,
+    }
 }
 
 /// A named runtime, against the contract: every MUST that was asked for is kept.
@@ -98,6 +103,26 @@ fn claims_hold(report: &ConformanceReport) -> bool {
 
 fn same(said: ClaimWord, measured: CellWord) -> bool {
     said == ClaimWord::Implement || said.as_str() == measured.as_str()
+}
+
+/// What an exit code means, for people; the number is part of the sentence.
+pub(super) fn sentence(status: ExitStatus, question: &Question<'_>) -> String {
+    let said = match (status, question.named) {
+        (ExitStatus::Success, true) => "conforms to what was asked",
+        (ExitStatus::Success, false) => "every runtime that could start earned what it is known to earn",
+        (ExitStatus::NotConforming, true) => {
+            "does not conform: something that was asked for is broken or could not start"
+        }
+        (ExitStatus::NotConforming, false) => {
+            "a runtime earned something else than it is known to, or a required one could not start"
+        }
+        (ExitStatus::Incomplete, true) => "nothing is broken, but not everything that was asked for could be judged",
+        (ExitStatus::Incomplete, false) => "too little was measured, or is known, to say",
+        (ExitStatus::HarnessFailed, _) => "the judge itself failed; look for harness-error above",
+        (ExitStatus::ClaimsDiffer, _) => "a claim differs from what was measured",
+        _ => "ended before its time",
+    };
+    format!("verdict: {said} (exit code {})", status.code())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `loa-conform readme`: the tables of the README are written by the program, from the committed report.
 
 use camino::Utf8Path;
+use similar::TextDiff;
 
 use super::args::Readme;
 use crate::cli::{ExitStatus, Failure};
@@ -25,8 +26,13 @@ pub(super) fn readme(wish: &Readme) -> Result<ExitStatus, Failure> {
     match (written == text, wish.check) {
         (true, _) => Ok(ExitStatus::Success),
         (false, true) => {
-            let message = format!("{} differs from {}", wish.file.display(), wish.report.display());
-            Err(Failure::new(ExitStatus::NotConforming, message).hint("run `loa-conform readme`"))
+            let difference = TextDiff::from_lines(&text, &written);
+            let names = (wish.file.to_string_lossy(), wish.report.to_string_lossy());
+            let mut shown = difference.unified_diff();
+            anstream::print!("{}", shown.context_radius(1).header(&names.0, &format!("as {} has it", names.1)));
+            let message = format!("{} is stale: its tables differ from {}", wish.file.display(), wish.report.display());
+            Err(Failure::new(ExitStatus::NotConforming, message)
+                .hint("run `loa-conform readme` and commit what it writes"))
         }
         (false, false) => {
             let failed = |error| Failure::new(ExitStatus::WriteFailed, error);

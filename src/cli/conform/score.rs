@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::args::Score;
-use super::decision::{Question, decide};
+use super::decision::{Question, decide, sentence};
 use super::progress::Display;
 use super::suite::{self, wrong};
 use crate::cli::console::{print, say};
@@ -38,18 +38,22 @@ pub(super) fn score(wish: &Score) -> Result<ExitStatus, Failure> {
     say(format_args!("seed {seed}"));
     let display = Display::new();
     let options = survey_options(wish);
-    let runtimes = survey(&suite, &candidates, &rig, &options, &|progress| display.show(progress));
+    let mut runtimes = survey(&suite, &candidates, &rig, &options, &|progress| display.show(progress));
     display.end();
+    for (runtime, name) in runtimes.iter_mut().zip(&wish.runtimes) {
+        runtime.path = is_path(name).then(|| name.clone());
+    }
     let report = assemble(&suite, wish, seed, interruption.by().is_none(), runtimes);
     let place = write(&report, &wish.out)?;
-    show(&report, wish, &place)?;
     let question = Question {
         named: !wish.runtimes.is_empty(),
         require: &wish.require,
         strict_claims: wish.strict_claims,
         interrupted: interruption.by(),
     };
-    Ok(decide(&report, &question))
+    let status = decide(&report, &question);
+    show(&report, wish, &place, &sentence(status, &question))?;
+    Ok(status)
 }
 
 /// The runtimes that were named, or every bundled one.
@@ -61,8 +65,7 @@ fn candidates(suite: &Suite, names: &[String], laid: &Path) -> Result<Vec<Candid
 }
 
 fn named(suite: &Suite, name: &str, laid: &Path) -> Result<Candidate, Failure> {
-    let is_path = name.contains('/') || Path::new(name).extension().is_some();
-    if !is_path {
+    if !is_path(name) {
         let bundled: Vec<&str> = suite.runtimes().collect();
         return suite.candidate(name, laid).ok_or_else(|| {
             let failure = Failure::new(ExitStatus::NoInput, format!("there is no bundled runtime `{name}`"));
@@ -73,6 +76,11 @@ fn named(suite: &Suite, name: &str, laid: &Path) -> Result<Candidate, Failure> {
         CandidateError::Content(findings) => wrong(&findings, "the manifest is not valid"),
         error => Failure::new(ExitStatus::NoInput, error),
     })
+}
+
+/// Whether a runtime is named by its manifest's path.
+fn is_path(name: &str) -> bool {
+    name.contains('/') || Path::new(name).extension().is_some()
 }
 
 fn survey_options(wish: &Score) -> SurveyOptions {
@@ -119,18 +127,28 @@ fn write(report: &ConformanceReport, folder: &Path) -> Result<PathBuf, Failure> 
     Ok(text)
 }
 
-fn show(report: &ConformanceReport, wish: &Score, place: &Path) -> Result<(), Failure> {
+fn show(report: &ConformanceReport, wish: &Score, place: &Path, verdict: &str) -> Result<(), Failure> {
     if wish.json {
         return print(&report::json(report));
     }
-    let mut text = report::terminal(report, !wish.runtimes.is_empty());
-    for runtime in &report.runtimes {
-        for (column, expected, earned) in runtime.surprises() {
-            let name = &runtime.runtime;
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "{name}: {column} is known to be {expected} and was {earned}");
-        }
+    let named = !wish.runtimes.is_empty();
+    let mut text = report::terminal(report, named);
+    if !named && wish.only.is_none() {
+        text.extend(report.runtimes.iter().map(against_what_is_known));
     }
+    // Writing to a String cannot fail.
     let _ = writeln!(text, "report: {} (and report.json beside it)", place.display());
+    let _ = writeln!(text, "{verdict}");
     print(&text)
+}
+
+/// Where a bundled runtime earned something else than its manifest says.
+fn against_what_is_known(runtime: &RuntimeReport) -> String {
+    let name = &runtime.runtime;
+    let surprises = runtime.surprises().into_iter();
+    let surprises = surprises
+        .map(|(column, expected, earned)| format!("{name}: {column} is known to be {expected} and was {earned}\n"));
+    let unknowns = runtime.unknowns().into_iter();
+    let unknowns = unknowns.map(|column| format!("{name}: its manifest does not `expect` a word for {column}\n"));
+    surprises.chain(unknowns).collect()
 }

@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use super::program::{Places, Setting, environment, knob_keys};
 use super::record::Record;
 use super::stage::Stage;
-use super::verb::{Call, Watch, end_all};
+use super::verb::{Call, SETTLED_POLLS, Watch, end_all};
 use crate::conform::census::{Resident, residents};
 use crate::conform::draw::{Script, draw};
 use crate::conform::journal::{self, Footprint};
@@ -24,7 +24,7 @@ use crate::conform::sighting;
 use crate::conform::transcript::Transcript;
 use crate::conform::workspace::Lab;
 use crate::conform::{
-    Argv, Case, Drive, FileSeen, Knob, Manifest, Observation, ProcessEnd, ProcessSeen, ReportSeen, Sight, Step,
+    Argv, Case, Drive, FileSeen, Knob, Manifest, Millis, Observation, ProcessEnd, ProcessSeen, ReportSeen, Sight, Step,
     StepSeen,
 };
 use crate::system::process::{Captured, Command, Exit, capture};
@@ -130,7 +130,8 @@ impl<'a> Trial<'a> {
             record.workspace = self.lab.number();
             record.folder = self.lab.workspace();
         }
-        let steps: [&[&str]; 3] = [&["init", "-q"], &["add", "-A"], &["commit", "-q", "-m", "The workspace"]];
+        let steps: [&[&str]; 3] =
+            [&["init", "-q", "--template="], &["add", "-A"], &["commit", "-q", "-m", "The workspace"]];
         for arguments in steps {
             self.git(arguments).await?;
         }
@@ -206,7 +207,7 @@ impl<'a> Trial<'a> {
         let stage = Arc::clone(&self.stage);
         let places =
             ReportPlaces { folders: self.folders(), workspace: self.lab.workspace(), glob: self.report.clone() };
-        let has_reported = || !places.reports(&stage, before).is_empty();
+        let last_report = || places.reports(&stage, before).last().map(|report| report.at);
         let mut watch = Watch {
             stage: &self.stage,
             reached: &mut self.reached,
@@ -214,8 +215,8 @@ impl<'a> Trial<'a> {
             stop: &self.options.stop,
             halt,
         };
-        let has_reported: Option<&dyn Fn() -> bool> = if self.manifest.waits { Some(&has_reported) } else { None };
-        let end = watch.drive(&call, plan, has_reported).await;
+        let last_report: Option<&dyn Fn() -> Option<Millis>> = self.manifest.waits.then_some(&last_report);
+        let end = watch.drive(&call, plan, last_report).await;
         (verb, call.argv, end)
     }
 
@@ -286,10 +287,10 @@ impl<'a> Trial<'a> {
         Footprint::of(&self.folders())
     }
 
-    /// What is still alive two polls after the last step.
+    /// What is still alive some polls after the last step.
     async fn orphans(&self) -> Vec<ProcessSeen> {
         let now = || self.stage.record().now();
-        let until = now() + 2 * self.manifest.poll_ms;
+        let until = now() + u64::from(SETTLED_POLLS) * self.manifest.poll_ms;
         loop {
             let left = residents(&self.lab.mark());
             if left.is_empty() || now() >= until {

@@ -14,7 +14,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::stage::Stage;
 use crate::conform::census::residents;
-use crate::conform::{Drive, ProcessEnd};
+use crate::conform::{Drive, Millis, ProcessEnd};
 use crate::system::clock;
 use crate::system::process::{Command, Event, Exit, Running, capture, signal_name};
 
@@ -26,8 +26,9 @@ const LOOK: Duration = Duration::from_millis(50);
 const DYING: Duration = Duration::from_millis(5);
 /// How long the socket of a phase may stay open after the runtime ended, when its process is already gone.
 const LAST_WORDS: Duration = Duration::from_millis(50);
-/// So many polls without a start, and a runtime that has reported waits for its human.
-const IDLE_POLLS: u32 = 3;
+/// So many polls after its report and the last phase, a runtime that is still there waits for its human, and after its end
+/// what is still there stays; until then it may just be about to end, however busy the machine is.
+pub(super) const SETTLED_POLLS: u32 = 10;
 
 /// What starts a verb.
 #[derive(Debug, Clone)]
@@ -65,13 +66,13 @@ enum Cut {
 }
 
 impl Watch<'_> {
-    /// Runs one verb to its end. `has_reported` says whether the runtime has a report out; it is asked only when the
-    /// manifest says that the runtime waits after one.
+    /// Runs one verb to its end. `last_report` says when the runtime last reported, if it did; it is there only when the
+    /// manifest says that the runtime waits after a report.
     pub(super) async fn drive(
         &mut self,
         call: &Call,
         plan: &Drive,
-        has_reported: Option<&dyn Fn() -> bool>,
+        last_report: Option<&dyn Fn() -> Option<Millis>>,
     ) -> ProcessEnd {
         while self.reached.try_recv().is_ok() {}
         let mut running = match call.command().spawn() {
@@ -106,7 +107,7 @@ impl Watch<'_> {
                         break Cut::Stopped;
                     } else if clock::now().since(begun) >= self.budget {
                         break Cut::Budget;
-                    } else if has_reported.is_some_and(|reported| self.is_idle() && reported()) {
+                    } else if last_report.is_some_and(|last| self.has_settled(last)) {
                         break Cut::Waiting;
                     }
                 },
@@ -121,12 +122,15 @@ impl Watch<'_> {
         }
     }
 
-    /// Whether nothing runs and nothing has been started for a while.
-    fn is_idle(&self) -> bool {
-        let mut record = self.stage.record();
-        record.notice_ends();
-        let idle = Duration::from_millis(record.now().saturating_sub(record.changed));
-        record.is_quiet() && idle >= self.stage.poll * IDLE_POLLS
+    /// Whether there is a report, nothing runs, and both have been so for a while.
+    fn has_settled(&self, last_report: &dyn Fn() -> Option<Millis>) -> bool {
+        let (quiet, now, changed) = {
+            let mut record = self.stage.record();
+            record.notice_ends();
+            (record.is_quiet(), record.now(), record.changed)
+        };
+        let is_over = |at: Millis| Duration::from_millis(now.saturating_sub(at)) >= self.stage.poll * SETTLED_POLLS;
+        quiet && is_over(changed) && last_report().is_some_and(is_over)
     }
 
     /// Lets the sockets of processes that are gone be seen closed. One that stays open belongs to a process that stays.

@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use crate::conform::{Act, Step, TimeMethod, WayIn};
 use crate::conform::{
-    AttemptSeen, Case, Clause, Manifest, Millis, Observation, OutputLine, ProcessEnd, StepSeen, UsageWay, names,
+    Act, AttemptSeen, Case, Clause, Manifest, Millis, Observation, OutputLine, StepSeen, WayIn, names,
 };
 
 /// One case, the clause that it judges, the runtime's manifest, and what was seen.
@@ -18,6 +17,8 @@ pub struct Evidence<'a> {
     pub manifest: &'a Manifest,
     /// What was seen.
     pub seen: &'a Observation,
+    /// What was seen of the same runtime in a run in which nothing goes wrong. Without it no pattern of the manifest counts.
+    pub control: Option<&'a Observation>,
 }
 
 impl<'a> Evidence<'a> {
@@ -64,38 +65,6 @@ impl<'a> Evidence<'a> {
         self.clause.readings.iter().any(|known| known.id == reading && known.warns)
     }
 
-    /// The verb that the case needs and the manifest lacks, if any.
-    pub(super) fn missing_verb(&self) -> Option<&'static str> {
-        let manifest = self.manifest;
-        let by_plan = self.case.steps.iter().find_map(|step| match step {
-            Step::Run(drive) if drive.halt_during.is_some() && manifest.halt.is_none() => Some("halt"),
-            Step::Resume(_) if manifest.resume.is_none() => Some("resume"),
-            Step::Resume(drive) if drive.halt_during.is_some() && manifest.halt.is_none() => Some("halt"),
-            Step::Resolve(_) if manifest.resolve.is_none() => Some("resolve"),
-            Step::State if manifest.state.is_none() => Some("state"),
-            _ => None,
-        });
-        let seen = || self.seen.steps.iter().any(|step| step.end == ProcessEnd::NoVerb).then_some("a verb of a step");
-        by_plan.or_else(seen)
-    }
-
-    /// Whether a phase of the case reports usage.
-    pub(super) fn reports_usage(&self) -> bool {
-        self.acts().any(|act| matches!(act, Act::Usage(_)))
-    }
-
-    /// Whether a phase of the case speaks over the signal stream, which this runtime does not read.
-    pub(super) fn signals_unheard(&self) -> bool {
-        self.manifest.usage != Some(UsageWay::SignalFile) && self.acts().any(|act| matches!(act, Act::Signal(_)))
-    }
-
-    /// A knob that the case cannot do without and the manifest lacks.
-    pub(super) fn missing_knob(&self) -> Option<String> {
-        let scaled = self.case.time == TimeMethod::Scaled;
-        let knob = self.case.knobs.keys().find(|knob| scaled && !self.manifest.knobs.contains_key(knob))?;
-        serde_json::to_value(knob).ok()?.as_str().map(str::to_owned)
-    }
-
     /// Whether the case is about results that phases hand over, and the runtime gave none of them a file for that.
     pub(super) fn lacks_result_file(&self) -> bool {
         let hands_over = |phase: &str| {
@@ -104,9 +73,5 @@ impl<'a> Evidence<'a> {
         };
         let mut started = self.seen.attempts.iter().filter(|attempt| hands_over(&attempt.phase));
         self.case.requires.contains(&WayIn::ResultFile) && started.all(|it| !it.env.contains_key("LOA_RESULT_FILE"))
-    }
-
-    fn acts(&self) -> impl Iterator<Item = &'a Act> {
-        self.case.phases.values().flatten().flatten()
     }
 }

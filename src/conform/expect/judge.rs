@@ -1,6 +1,8 @@
 //! From an observation to the checks of a case.
 
-use super::{Evidence, checkpoint, checkpoint_times, context, ending, laid, phases, report, says, timing, warning};
+use super::{
+    Evidence, checkpoint, checkpoint_times, context, ending, laid, phases, report, says, timing, unobservable, warning,
+};
 use crate::conform::{Check, Condition, Expectation, Outcome, ProcessEnd, Reason};
 
 /// Judges every expectation of a case. Never empty: a case that could not be judged yields the one check that says why.
@@ -19,20 +21,8 @@ fn unjudgeable(evidence: &Evidence<'_>) -> Option<Check> {
     if let Some(why) = &seen.rig_error {
         return Some(Check::new(Outcome::HarnessError, Reason::RigFailed, "the judge's own rig to work", why));
     }
-    if let Some(verb) = evidence.missing_verb() {
-        return Some(Check::not_observed(Reason::NoVerb, format!("a manifest with `{verb}`"), "it has none"));
-    }
-    if evidence.reports_usage() && evidence.manifest.usage.is_none() {
-        let expected = "a manifest that says how the runtime learns its usage";
-        return Some(Check::not_observed(Reason::NoUsageWay, expected, "it has no `usage`"));
-    }
-    if evidence.signals_unheard() {
-        let expected = "a runtime that reads the signal stream";
-        return Some(Check::not_observed(Reason::NoSignalStream, expected, "`usage` is not `signal_file`"));
-    }
-    if let Some(knob) = evidence.missing_knob() {
-        let observed = "the manifest has no such knob, and nobody waits that long";
-        return Some(Check::not_observed(Reason::NoKnob, format!("a knob `{knob}`"), observed));
+    if let Some(check) = unobservable(evidence.case, evidence.manifest) {
+        return Some(check);
     }
     let unstarted = seen.steps.iter().enumerate().find_map(|(number, step)| match &step.end {
         ProcessEnd::NotStarted(why) => Some((number, &step.verb, why)),
@@ -72,7 +62,9 @@ fn check(evidence: &Evidence<'_>, expectation: &Expectation) -> Check {
         Expectation::OneExecution { unique_across_runs } => checkpoint::one_execution(evidence, *unique_across_runs),
         Expectation::Report { step, present, fields } => report::report(evidence, *step, *present, fields),
         Expectation::Surfaced { phase } => report::surfaced(evidence, phase),
-        Expectation::Says { phase, step, pattern } => says::says(evidence, phase.as_deref(), *step, pattern),
+        Expectation::Says { phase, step, control, pattern } => {
+            says::says(evidence, phase.as_deref(), says::Words { step: *step, control: *control, pattern })
+        }
         Expectation::ContextState { usage, fields } => context::state(evidence, *usage, fields),
         Expectation::Tracked { usage } => context::tracked(evidence, *usage),
         Expectation::Warned { usage, level, fields } => warning::warned(evidence, *usage, level, fields),

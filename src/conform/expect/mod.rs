@@ -6,6 +6,7 @@
 mod checkpoint;
 mod checkpoint_times;
 mod context;
+mod control;
 mod document;
 mod ending;
 mod evidence;
@@ -18,7 +19,9 @@ mod says;
 #[cfg(test)]
 mod tests;
 mod timing;
+mod unobservable;
 mod warning;
 
 pub use evidence::Evidence;
 pub use judge::judge;
+pub use unobservable::unobservable;

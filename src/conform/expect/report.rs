@@ -3,6 +3,7 @@
 use regex::{Regex, escape};
 
 use super::Evidence;
+use super::control::{self, Refusal, Usual, accused, unfounded};
 use super::document::{clip, show};
 use super::matcher::{Fields, Mismatch, Scene, Taken};
 use crate::conform::{AttemptSeen, Check, Millis, OutputLine, Reason, ReportSeen};
@@ -29,13 +30,28 @@ pub(super) fn report(evidence: &Evidence<'_>, step: Option<usize>, present: bool
     match best(judged.collect()) {
         None => Check::fail(Reason::NoReport, expected, "there is none").in_step(number),
         Some((report, judged)) => {
-            let check = match judged {
-                Ok(taken) => taken.into_check(evidence, expected, &show(&report.document)),
-                Err(mismatch) => mismatch.into_check(),
+            let check = match (judged, groundless(evidence, report, &seen.reports)) {
+                (Err(mismatch), _) => mismatch.into_check(),
+                (Ok(_), Some((reason, why))) => Check::fail(reason, expected, why),
+                (Ok(taken), None) => taken.into_check(evidence, expected, &show(&report.document)),
             };
             check.in_step(number).in_file(&report.path).at_time(report.at)
         }
     }
+}
+
+/// Why a report with the right content proves nothing: it is one of many that name every phase, or is there anyway.
+fn groundless(evidence: &Evidence<'_>, report: &ReportSeen, all: &[ReportSeen]) -> Option<(Reason, String)> {
+    if let Some(other) = unfounded(evidence) {
+        let shown = format!("{} in a run in which nothing went wrong: {}", other.path, show(&other.document));
+        return Some((Reason::CriesWolf, shown));
+    }
+    let phase = accused(&report.document)?;
+    let other = all.iter().find(|other| accused(&other.document).is_some_and(|named| named != phase))?;
+    Some((
+        Reason::AccusesSeveral,
+        format!("{} names {phase}, and {} another: {}", report.path, other.path, show(&other.document)),
+    ))
 }
 
 type Judged<'a> = (&'a ReportSeen, Result<Taken, Mismatch>);
@@ -61,18 +77,28 @@ pub(super) fn surfaced(evidence: &Evidence<'_>, phase: &str) -> Check {
         return Check::fail(Reason::NoReport, expected, "there is no report to surface").in_step(attempt.step);
     }
     let lines: Vec<_> = evidence.lines(attempt.step, ended, Millis::MAX).collect();
-    let told = by_pattern(evidence, &phase, reports, &lines).or_else(|| by_words(&phase, reports, &lines));
-    let check = match told {
-        Some(line) => Check::pass(expected, clip(&line.text)).at_time(line.at),
-        None => Check::fail(Reason::NotSurfaced, expected, shown(&lines)).at_time(ended),
+    let pattern = by_pattern(evidence, &phase, reports, &lines);
+    let told = pattern.as_ref().ok().copied().flatten().or_else(|| by_words(evidence, &phase, reports, &lines));
+    let check = match (told, pattern) {
+        (Some(line), _) => Check::pass(expected, clip(&line.text)).at_time(line.at),
+        (None, Err(refusal)) => Check::fail(Reason::PatternRefused, expected, refusal.in_words()).at_time(ended),
+        (None, Ok(_)) => Check::fail(Reason::NotSurfaced, expected, shown(&lines)).at_time(ended),
     };
     check.in_step(attempt.step).in_file("output")
 }
 
-fn by_words<'a>(phase: &str, reports: &[ReportSeen], lines: &[&'a OutputLine]) -> Option<&'a OutputLine> {
+/// A line that names the phase, and one that gives the trigger or the place; lines of a run in which nothing goes wrong tell
+/// nobody anything.
+fn by_words<'a>(
+    evidence: &Evidence<'_>,
+    phase: &str,
+    reports: &[ReportSeen],
+    lines: &[&'a OutputLine],
+) -> Option<&'a OutputLine> {
+    let usual = Usual::of(evidence);
     let phase = words(phase);
-    lines.iter().find(|line| words(&line.text).contains(&phase))?;
-    lines.iter().copied().find(|line| {
+    lines.iter().find(|line| !usual.has(line) && words(&line.text).contains(&phase))?;
+    lines.iter().copied().filter(|line| !usual.resembles(line)).find(|line| {
         let said = words(&line.text);
         reports.iter().any(|report| {
             let trigger = trigger(report).map(words).is_some_and(|trigger| said.contains(&trigger));
@@ -81,17 +107,23 @@ fn by_words<'a>(phase: &str, reports: &[ReportSeen], lines: &[&'a OutputLine]) -
     })
 }
 
+/// The line that the manifest's pattern finds. With the same phase and trigger, the pattern must miss in the control run.
 fn by_pattern<'a>(
     evidence: &Evidence<'_>,
     phase: &str,
     reports: &[ReportSeen],
     lines: &[&'a OutputLine],
-) -> Option<&'a OutputLine> {
-    let pattern = evidence.manifest.surface.as_ref()?.replace("{phase}", &escape(phase));
-    let patterns =
-        reports.iter().map(|report| pattern.replace("{trigger}", &escape(trigger(report).unwrap_or_default())));
-    let patterns: Vec<Regex> = patterns.filter_map(|pattern| Regex::new(&pattern).ok()).collect();
-    lines.iter().copied().find(|line| patterns.iter().any(|pattern| pattern.is_match(&line.text)))
+) -> Result<Option<&'a OutputLine>, Refusal> {
+    let Some(surface) = &evidence.manifest.surface else { return Ok(None) };
+    let surface = surface.replace("{phase}", &escape(phase));
+    for report in reports {
+        let filled = surface.replace("{trigger}", &escape(trigger(report).unwrap_or_default()));
+        let pattern = control::pattern(evidence, &filled, Regex::is_match)?;
+        if let Some(line) = lines.iter().copied().find(|line| pattern.is_match(&line.text)) {
+            return Ok(Some(line));
+        }
+    }
+    Ok(None)
 }
 
 fn trigger(report: &ReportSeen) -> Option<&str> {

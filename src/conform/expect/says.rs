@@ -7,17 +7,28 @@ use super::document::clip;
 use super::report::{ended, shown};
 use crate::conform::{Check, Millis, OutputLine, Reason};
 
+/// What must be said.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Words<'a> {
+    /// Only what is said in this step counts.
+    pub(super) step: Option<usize>,
+    /// The step without a cause, whose lines do not count.
+    pub(super) control: Option<usize>,
+    /// The regular expression, names not filled in.
+    pub(super) pattern: &'a str,
+}
+
 /// The output matches. Where a phase is the cause, only what comes after its end counts, and a runtime that said it before
 /// the phase even started says it without cause.
-pub(super) fn says(evidence: &Evidence<'_>, phase: Option<&str>, step: Option<usize>, pattern: &str) -> Check {
-    let pattern = evidence.text(pattern);
+pub(super) fn says(evidence: &Evidence<'_>, phase: Option<&str>, words: Words<'_>) -> Check {
+    let pattern = evidence.text(words.pattern);
     let expected = format!("the output to match /{pattern}/");
     let Ok(regex) = Regex::new(&pattern) else {
         return Check::fail(Reason::NotSaid, expected, "this is no regular expression");
     };
     match phase {
-        Some(phase) => after(evidence, &evidence.text(phase), step, &regex),
-        None => anywhere(evidence, step, &regex, expected),
+        Some(phase) => after(evidence, &evidence.text(phase), words.step, &regex),
+        None => anywhere(evidence, words, &regex, expected),
     }
 }
 
@@ -29,29 +40,40 @@ fn after(evidence: &Evidence<'_>, phase: &str, step: Option<usize>, regex: &Rege
     };
     let first = evidence.attempts(Some(attempt.step)).find(|attempt| attempt.phase == phase).unwrap_or(attempt);
     let step = step.unwrap_or(attempt.step);
-    let said =
-        |step, after, before| evidence.lines(step, after, before).find(|line: &&OutputLine| regex.is_match(&line.text));
-    let check = match (said(attempt.step, 0, first.started), said(step, ended, Millis::MAX)) {
-        (Some(early), _) => Check::fail(Reason::SaidWithoutCause, expected, clip(&early.text)).at_time(early.at),
-        (None, Some(line)) => Check::pass(expected, clip(&line.text)).at_time(line.at),
-        (None, None) => {
-            let lines: Vec<_> = evidence.lines(step, ended, Millis::MAX).collect();
-            Check::fail(Reason::NotSaid, expected, shown(&lines)).at_time(ended)
-        }
+    let before: Vec<_> = evidence.lines(attempt.step, 0, first.started).collect();
+    let later: Vec<_> = evidence.lines(step, ended, Millis::MAX).collect();
+    let check = match (said(&before, regex), said(&later, regex)) {
+        (Some((early, at)), _) => Check::fail(Reason::SaidWithoutCause, expected, early).at_time(at),
+        (None, Some((text, at))) => Check::pass(expected, text).at_time(at),
+        (None, None) => Check::fail(Reason::NotSaid, expected, shown(&later)).at_time(ended),
     };
     check.in_step(step).in_file("output")
 }
 
-fn anywhere(evidence: &Evidence<'_>, step: Option<usize>, regex: &Regex, expected: String) -> Check {
-    let steps = (0..evidence.seen.steps.len()).filter(|number| step.is_none_or(|step| step == *number));
-    let lines: Vec<(usize, &OutputLine)> =
-        steps.flat_map(|step| evidence.lines(step, 0, Millis::MAX).map(move |line| (step, line))).collect();
-    let found = lines.iter().find(|(_, line)| regex.is_match(&line.text));
-    let said =
-        found.map(|(step, line)| Check::pass(expected.clone(), clip(&line.text)).in_step(*step).at_time(line.at));
-    let silent = || {
-        let lines: Vec<_> = lines.iter().map(|(_, line)| *line).collect();
-        Check::fail(Reason::NotSaid, expected, shown(&lines))
-    };
-    said.unwrap_or_else(silent).in_file("output")
+fn anywhere(evidence: &Evidence<'_>, words: Words<'_>, regex: &Regex, expected: String) -> Check {
+    let control = words.control.map(|step| evidence.lines(step, 0, Millis::MAX).map(bare).collect::<Vec<_>>());
+    let is_usual = |line: &OutputLine| control.as_ref().is_some_and(|usual| usual.contains(&bare(line)));
+    let mut all = Vec::new();
+    for step in (0..evidence.seen.steps.len()).filter(|step| words.step.is_none_or(|wanted| wanted == *step)) {
+        let lines: Vec<_> = evidence.lines(step, 0, Millis::MAX).filter(|line| !is_usual(line)).collect();
+        if let Some((text, at)) = said(&lines, regex) {
+            return Check::pass(expected, text).in_step(step).at_time(at).in_file("output");
+        }
+        all.extend(lines);
+    }
+    Check::fail(Reason::NotSaid, expected, shown(&all)).in_file("output")
+}
+
+/// What of these lines, taken as one text, matches, and when its first line came.
+fn said(lines: &[&OutputLine], regex: &Regex) -> Option<(String, Millis)> {
+    let text = lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
+    let found = regex.find(&text)?;
+    let line = text[..found.start()].matches('\n').count();
+    let whole = text.lines().nth(line).filter(|whole| whole.contains(found.as_str()));
+    Some((clip(whole.unwrap_or(found.as_str())), lines.get(line)?.at))
+}
+
+/// What a line says, without its figures.
+fn bare(line: &OutputLine) -> String {
+    line.text.chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }

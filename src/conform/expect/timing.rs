@@ -7,7 +7,7 @@ use crate::conform::{AttemptSeen, Check, Millis, Reason};
 /// What a wait must exceed the runtime's own pace by when its backoff cannot be set, in milliseconds.
 const BLIND_MARGIN: Millis = 200;
 
-/// Every wait before a retry is longer than the runtime's own pace between phases, and, where asked, the waits grow.
+/// Every wait before a retry is longer than the runtime's own pace between phases; or, where asked, the waits grow.
 pub(super) fn backoff(evidence: &Evidence<'_>, phase: &str, growth: Option<f64>) -> Check {
     let phase = evidence.text(phase);
     let attempts = &evidence.seen.attempts;
@@ -19,6 +19,9 @@ pub(super) fn backoff(evidence: &Evidence<'_>, phase: &str, growth: Option<f64>)
     let Some(&shortest) = gaps.iter().min() else {
         return Check::fail(Reason::NoRetry, expected, "there was no retry");
     };
+    if let Some(factor) = growth {
+        return grows(&gaps, factor);
+    }
     let paces = self::gaps(attempts, |before, after| before.exit == Some(0) && after.phase != before.phase);
     let Some(&pace) = paces.iter().max() else {
         return Check::fail(Reason::NoBaseline, expected, "no phase succeeded before another to compare with");
@@ -29,7 +32,7 @@ pub(super) fn backoff(evidence: &Evidence<'_>, phase: &str, growth: Option<f64>)
     if shortest <= pace + margin {
         return Check::fail(Reason::RetriedTooSoon, expected, observed);
     }
-    growth.map_or_else(|| Check::pass(expected, observed.clone()), |factor| grows(&gaps, factor))
+    Check::pass(expected, observed)
 }
 
 /// Milliseconds between the end of an attempt and the start of the next in the same step, for the pairs that are asked for.

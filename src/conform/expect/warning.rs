@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Evidence;
 use super::context::{no_usage, word};
+use super::control::{self, Refusal};
 use super::document::show;
 use super::matcher::{Fields, Scene};
 use crate::conform::{Check, Millis, Reason, Sight};
@@ -14,6 +15,7 @@ use crate::conform::{Check, Millis, Reason, Sight};
 /// Warnings: in the event file or on the output; where neither shows any in the case, changes of level in the state.
 pub(super) fn warned(evidence: &Evidence<'_>, usage: usize, level: &str, fields: &Fields) -> Check {
     let sight = evidence.manifest.warn.as_ref();
+    let refusal = refusal(evidence, sight);
     let mut all = told(evidence, "CONTEXT_WARNING", sight);
     let state_kept = evidence.seen.usages.iter().any(|usage| usage.context_state.is_some());
     if all.is_empty() {
@@ -21,7 +23,8 @@ pub(super) fn warned(evidence: &Evidence<'_>, usage: usize, level: &str, fields:
     }
     let family = Family {
         what: "warning",
-        visible: sight.is_some() || state_kept,
+        visible: (sight.is_some() && refusal.is_none()) || state_kept,
+        refusal,
         missing: Reason::NoWarning,
         unwarranted: Reason::UnwarrantedWarning,
     };
@@ -35,9 +38,11 @@ pub(super) fn warned(evidence: &Evidence<'_>, usage: usize, level: &str, fields:
 /// Compactions, asked for or done.
 pub(super) fn compacted(evidence: &Evidence<'_>, usage: usize, level: &str) -> Check {
     let sight = evidence.manifest.compact.as_ref();
+    let refusal = refusal(evidence, sight);
     let family = Family {
         what: "compaction",
-        visible: sight.is_some(),
+        visible: sight.is_some() && refusal.is_none(),
+        refusal,
         missing: Reason::NoCompaction,
         unwarranted: Reason::UnwarrantedCompaction,
     };
@@ -49,6 +54,8 @@ struct Family {
     what: &'static str,
     /// Whether the judge could have seen one.
     visible: bool,
+    /// Why the manifest's pattern does not count, if so.
+    refusal: Option<Refusal>,
     missing: Reason,
     unwarranted: Reason,
 }
@@ -70,6 +77,9 @@ impl Family {
         let Some(seen) = evidence.seen.usages.get(usage) else { return no_usage(usage, &wanted) };
         let expected = format!("{wanted} at {} tokens", seen.tokens);
         if all.is_empty() && !self.visible {
+            if let Some(refusal) = &self.refusal {
+                return Check::not_observed(Reason::PatternRefused, expected, refusal.in_words());
+            }
             let observed = format!("the manifest names no place to see a {}, and none was seen", self.what);
             return Check::not_observed(Reason::NoSight, expected, observed);
         }
@@ -114,13 +124,26 @@ fn told(evidence: &Evidence<'_>, event: &str, sight: Option<&Sight>) -> Vec<Sigh
 }
 
 fn on_output(evidence: &Evidence<'_>, pattern: &str) -> Vec<Sighted> {
-    let Ok(pattern) = Regex::new(pattern) else { return Vec::new() };
+    let Ok(pattern) = control::pattern(evidence, pattern, shows_a_level) else { return Vec::new() };
     let lines = evidence.seen.steps.iter().flat_map(|step| &step.output);
     let sighted = lines.filter_map(|line| {
-        let level = pattern.captures(&line.text)?.name("level")?.as_str().to_lowercase();
-        Some(Sighted { at: line.at, level, file: "output", document: None })
+        Some(Sighted { at: line.at, level: level(&pattern, &line.text)?, file: "output", document: None })
     });
     sighted.collect()
+}
+
+/// Why the pattern of a manifest does not count, if it has one that does not.
+fn refusal(evidence: &Evidence<'_>, sight: Option<&Sight>) -> Option<Refusal> {
+    let Some(Sight::Output(pattern)) = sight else { return None };
+    control::pattern(evidence, pattern, shows_a_level).err()
+}
+
+fn shows_a_level(pattern: &Regex, line: &str) -> bool {
+    level(pattern, line).is_some_and(|level| level != "none")
+}
+
+fn level(pattern: &Regex, line: &str) -> Option<String> {
+    Some(pattern.captures(line)?.name("level")?.as_str().to_lowercase())
 }
 
 /// Changes of level in the context state, from one usage to the next.

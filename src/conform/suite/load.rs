@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::bundle::Files;
 use super::kinds::{CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Ledger, RUNTIME_MANIFEST};
 use super::lint;
-use crate::conform::{Case, Claims, Clause, Manifest};
+use crate::conform::{Case, Claims, Clause, Drive, Manifest, Step};
 use crate::diag::{Budget, Diagnostic, Severity};
 use crate::schema::Checker;
 
@@ -87,6 +87,16 @@ impl Suite {
     /// that it draws the same whichever of its cases are selected.
     pub(in crate::conform) fn leader(&self, index: usize) -> usize {
         self.leaders[index]
+    }
+
+    /// The first case of the scenario in which nothing goes wrong and nothing is asked: one plain run.
+    pub(in crate::conform) fn control(&self) -> Option<usize> {
+        let plain = vec![Step::Run(Drive::default())];
+        let nothing = |case: &Case| {
+            let untouched = case.config.is_empty() && case.files.is_empty() && case.knobs.is_empty();
+            untouched && case.phases.is_empty() && case.draw.is_empty() && case.steps == plain
+        };
+        self.cases.iter().position(nothing).map(|index| self.leader(index))
     }
 
     /// The cases of a clause.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use camino::Utf8PathBuf;
 
 use super::*;
-use crate::conform::{AttemptSeen, Files, ProcessEnd, StepSeen};
+use crate::conform::{AttemptSeen, Files, OutputLine, ProcessEnd, ReportSeen, StepSeen};
 
 const LEDGER: &str = "
 - {id: X-001, column: exit-codes, level: MUST, source: [table], sections: [S], text: t, how: h}
@@ -150,6 +150,20 @@ fn what_presupposes_a_red_could_not_run_and_says_which() {
 }
 
 #[test]
+fn what_the_manifest_keeps_from_being_seen_is_not_run() {
+    let mut suite = suite();
+    let last = suite.cases.iter_mut().find(|case| case.id == "x-003-a").expect("it is there");
+    last.steps.push(serde_json::from_value(serde_json::json!({ "resume": {} })).expect("a step"));
+    let rig = Scripted::new(&[]);
+    let candidate = suite.candidate("it", &PathBuf::from("/nowhere")).expect("it is bundled");
+    let options = SurveyOptions { only: None, jobs: 1, timing_jobs: 1 };
+    let report = survey(&suite, &[candidate], &rig, &options, &|_| ()).remove(0);
+    assert_eq!(outcomes(&report)[2], Outcome::NotObserved);
+    assert_eq!(report.clauses[2].cases[0].checks[0].reason, Reason::NoVerb);
+    assert_eq!(rig.asked(), ["x-001-a", "x-002-a"]);
+}
+
+#[test]
 fn red_and_then_green_is_flaky_and_never_green() {
     let rig = Scripted::new(&[("x-002-a", &[ProcessEnd::OutOfBudget, ProcessEnd::Exited(0)])]);
     let report = surveyed(&rig, None);
@@ -221,4 +235,41 @@ fn every_verdict_is_announced_once() {
         _ => {}
     });
     assert_eq!((planned.into_inner(), judged.into_inner()), (5, 5));
+}
+
+/// A runtime that calls for a human and says the same words, whatever happens.
+struct Crier;
+
+impl Rig for Crier {
+    fn identify(&self, _: &Candidate) -> Identity {
+        Identity::default()
+    }
+
+    fn observe(&self, case: &Case, _: &Candidate) -> Observation {
+        let mut seen = seen(ProcessEnd::Exited(0));
+        let line = |text: &str| OutputLine { at: 2, stream: "stdout".to_owned(), text: text.to_owned() };
+        seen.steps[0].output.push(line("design: manual"));
+        let document = serde_json::json!({ "trigger": "manual", "phase": "design" });
+        if !case.files.is_empty() {
+            seen.steps[0].reports.push(ReportSeen { path: "r.yaml".to_owned(), document, at: 2 });
+        }
+        seen
+    }
+
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn what_is_seen_is_held_against_the_run_in_which_nothing_goes_wrong() {
+    let mut suite = suite();
+    let second = suite.cases.iter_mut().find(|case| case.id == "x-002-a").expect("it is there");
+    second.needs.clear();
+    second.expect = vec![Expectation::Surfaced { phase: "design".to_owned() }];
+    let candidate = suite.candidate("it", &PathBuf::from("/nowhere")).expect("it is bundled");
+    let options = SurveyOptions { only: None, jobs: 2, timing_jobs: 1 };
+    let report = survey(&suite, &[candidate], &Crier, &options, &|_| ()).remove(0);
+    let check = &report.clauses[1].cases[0].checks[0];
+    assert_eq!((check.outcome, check.reason), (Fail, Reason::NotSurfaced), "{check:?}");
 }

@@ -12,6 +12,7 @@ fn runtime(outcome: &str, more: &Value) -> Value {
     let cell = json!({"word": word, "musts": 1, "green": 1, "failed": 0, "flaky": 0, "not_observed": 0,
         "could_not_run": 0, "harness_error": 0, "untested": 0});
     let mut runtime = json!({"runtime": "it", "manifest": "m", "elapsed_ms": 1, "cells": {"exit-codes": cell},
+        "expect": {"exit-codes": word},
         "clauses": [{"id": "X-001", "column": "exit-codes", "level": "MUST", "outcome": outcome, "cases": [case]}]});
     merge(&mut runtime, more);
     runtime
@@ -70,7 +71,7 @@ fn a_must_without_a_case_is_incomplete() {
 fn nothing_checked_is_never_a_success() {
     assert_eq!(decide(&report(&[], &none()), &SURVEY), ExitStatus::Incomplete);
     let empty = runtime("pass", &json!({"clauses": []}));
-    assert_eq!(decide(&report(&[empty.clone()], &none()), &SURVEY), ExitStatus::Incomplete);
+    assert_eq!(decide(&report(std::slice::from_ref(&empty), &none()), &SURVEY), ExitStatus::Incomplete);
     assert_eq!(decide(&report(&[empty], &none()), &ASKED), ExitStatus::Incomplete);
 }
 
@@ -84,6 +85,30 @@ fn a_survey_is_held_against_what_is_known_better_or_worse() {
     ] {
         let it = runtime(earned, &json!({"expect": {"exit-codes": known}}));
         assert_eq!(decide(&report(&[it], &none()), &SURVEY), status, "{earned} {known}");
+    }
+}
+
+#[test]
+fn a_survey_of_what_nobody_knows_confirms_nothing() {
+    let it = runtime("pass", &json!({"expect": {}}));
+    assert_eq!(decide(&report(std::slice::from_ref(&it), &none()), &SURVEY), ExitStatus::Incomplete);
+    assert_eq!(decide(&report(&[it.clone(), runtime("pass", &none())], &none()), &SURVEY), ExitStatus::Incomplete);
+    assert_eq!(decide(&report(&[it], &none()), &ASKED), ExitStatus::Success, "a named one needs no expectation");
+}
+
+#[test]
+fn the_last_line_says_the_exit_code() {
+    for (status, question, part) in [
+        (ExitStatus::Success, ASKED, "conforms to what was asked (exit code 0)"),
+        (ExitStatus::NotConforming, ASKED, "does not conform"),
+        (ExitStatus::NotConforming, SURVEY, "something else"),
+        (ExitStatus::Incomplete, ASKED, "(exit code 3)"),
+        (ExitStatus::HarnessFailed, SURVEY, "(exit code 4)"),
+        (ExitStatus::ClaimsDiffer, ASKED, "(exit code 5)"),
+        (ExitStatus::Interrupted, SURVEY, "before its time (exit code 130)"),
+    ] {
+        let said = sentence(status, &question);
+        assert!(said.contains(part), "{said}");
     }
 }
 

@@ -120,3 +120,21 @@ fn the_runtimes_own_figure() {
     late.event(240, json!({"type": "CONTEXT_CURRENT", "value": 5})).fails(tracked, Reason::NotTracked);
     hearing().fails(tracked, Reason::NoUsage);
 }
+
+#[test]
+fn a_pattern_that_sees_levels_when_nothing_goes_wrong_sees_none() {
+    let printed = |control: &[&str]| {
+        let mut scene = hearing().usage(5, 220, None).output(230, "level soft").control(control, &[]);
+        scene.manifest.warn = Some(Sight::Output("level (?<level>[a-z]+)".to_owned()));
+        scene.manifest.compact = scene.manifest.warn.clone();
+        scene
+    };
+    for asked in ["warned: {usage: 0, level: soft}", "compacted: {usage: 0, level: soft}"] {
+        printed(&["level none"]).passes(asked);
+        printed(&["level soft"]).says(asked, Outcome::NotObserved, Reason::PatternRefused);
+        let alone = Scene { control: None, ..printed(&[]) };
+        alone.says(asked, Outcome::NotObserved, Reason::PatternRefused);
+    }
+    let told = printed(&["level soft"]).event(230, json!({"type": "CONTEXT_WARNING", "level": "soft"}));
+    told.passes("warned: {usage: 0, level: soft}");
+}

@@ -80,6 +80,7 @@ fn waits_grow_where_asked() {
     let growing = "backoff: {phase: design, growth: 2}";
     waiting(&[100, 200], Some(100)).passes(growing);
     waiting(&[100, 199], Some(100)).fails(growing, Reason::DidNotGrow);
+    waiting(&[1, 2], Some(100)).passes(growing);
     waiting(&[100], Some(100)).says(growing, Outcome::NotObserved, Reason::TooFewGaps);
 }
 

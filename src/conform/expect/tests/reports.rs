@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::scene::{Scene, scene};
-use crate::conform::{ProcessEnd, Reason};
+use crate::conform::{OutputLine, ProcessEnd, Reason};
 
 fn document() -> Value {
     json!({ "trigger": "same_issue", "phase": "design", "state": {"last_checkpoint": {"phase": "design", "n": 1}} })
@@ -96,4 +96,76 @@ fn says_without_a_phase_reads_everything() {
     scene().well().output(5, "plan read").passes("says: {pattern: 'plan'}");
     scene().well().output(5, "plan read").fails("says: {pattern: 'report'}", Reason::NotSaid);
     scene().well().output(5, "plan read").fails("says: {step: 1, pattern: 'plan'}", Reason::NotSaid);
+}
+
+#[test]
+fn a_report_that_lies_there_anyway_proves_nothing() {
+    let asked = "report: {fields: {/phase: {is: $p}}}";
+    let with = |usual: &[Value]| scene().well().report(document()).control(&[], usual);
+    with(&[]).passes(asked);
+    with(&[json!({ "trigger": "a clock", "phase": "design" })]).passes(asked);
+    with(&[document()]).fails(asked, Reason::CriesWolf);
+    with(&[json!({ "trigger": "manual", "phase": "audit" })]).fails(asked, Reason::CriesWolf);
+}
+
+#[test]
+fn reports_that_name_one_phase_each_name_none() {
+    let asked = "report: {fields: {/phase: {is: $p}}}";
+    let beside = |other: Value| scene().well().report(other).report(document());
+    beside(json!({ "trigger": "manual", "phase": "design" })).passes(asked);
+    beside(json!({ "trigger": "a clock", "phase": "audit" })).passes(asked);
+    beside(json!({ "trigger": "manual", "phase": "audit" })).fails(asked, Reason::AccusesSeveral);
+}
+
+#[test]
+fn what_is_said_when_nothing_goes_wrong_tells_nobody() {
+    let surfaced = "surfaced: {phase: $p}";
+    let usual = "12:01 audit, design: same issue, manual";
+    told(310, usual).control(&[], &[]).passes(surfaced);
+    told(310, usual).control(&[usual], &[]).fails(surfaced, Reason::NotSurfaced);
+    told(310, "12:02 audit, design: same issue, manual").control(&[usual], &[]).fails(surfaced, Reason::NotSurfaced);
+    let ended = || told(310, "design ended with 2").control(&["design ended with 0"], &[]);
+    ended().output(320, "human needed: same issue").passes(surfaced);
+}
+
+#[test]
+fn a_pattern_of_the_manifest_must_miss_when_nothing_goes_wrong() {
+    let surfaced = "surfaced: {phase: $p}";
+    let by = |pattern: &str| {
+        let mut scene = told(310, "HELP with design").control(&["design is done"], &[]);
+        scene.manifest.surface = Some(pattern.to_owned());
+        scene
+    };
+    by("HELP with {phase}").passes(surfaced);
+    by("HELP with audit").fails(surfaced, Reason::NotSurfaced);
+    by("{phase}").fails(surfaced, Reason::PatternRefused);
+    by(".").fails(surfaced, Reason::PatternRefused);
+    by("(").fails(surfaced, Reason::PatternRefused);
+    let mut alone = by("HELP with {phase}");
+    alone.control = None;
+    alone.fails(surfaced, Reason::PatternRefused);
+}
+
+#[test]
+fn says_reads_over_all_lines_at_once() {
+    scene().well().output(5, "warning:").output(6, "design.yaml").passes("says: {pattern: '(?s)warning.*design'}");
+    scene()
+        .well()
+        .output(5, "warning:")
+        .output(6, "design.yaml")
+        .fails("says: {pattern: 'warning.*design'}", Reason::NotSaid);
+}
+
+#[test]
+fn what_is_said_without_a_cause_too_does_not_count() {
+    let says = "says: {step: 1, control: 0, pattern: 'limit'}";
+    let then = |line: &str| {
+        let mut scene = scene().well().output(5, "the limit is 80000").step("run", ProcessEnd::Exited(0));
+        let at = scene.seen.steps[1].ended;
+        scene.seen.steps[1].output = vec![OutputLine { at, stream: "stderr".to_owned(), text: line.to_owned() }];
+        scene
+    };
+    then("the limit is 0").fails(says, Reason::NotSaid);
+    then("a limit of 0 makes no sense").passes(says);
+    then("nothing").fails(says, Reason::NotSaid);
 }

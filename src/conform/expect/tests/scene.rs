@@ -15,6 +15,7 @@ pub(super) struct Scene {
     pub(super) clause: Clause,
     pub(super) manifest: Manifest,
     pub(super) seen: Observation,
+    pub(super) control: Option<Observation>,
 }
 
 pub(super) fn scene() -> Scene {
@@ -32,6 +33,7 @@ pub(super) fn scene() -> Scene {
         clause: serde_json::from_value(clause).expect("a clause"),
         manifest: serde_json::from_value(manifest).expect("a manifest"),
         seen: Observation::default(),
+        control: Some(Observation::default()),
     };
     scene.seen.drawn = BTreeMap::from([("p".to_owned(), json!("design")), ("code".to_owned(), json!(137))]);
     scene.step("run", ProcessEnd::Exited(0))
@@ -108,6 +110,14 @@ impl Scene {
         self
     }
 
+    /// The same runtime when nothing goes wrong: this is what it says and leaves then.
+    pub(super) fn control(mut self, output: &[&str], reports: &[Value]) -> Self {
+        let quiet = scene().well();
+        let quiet = output.iter().fold(quiet, |scene, line| scene.output(310, line));
+        self.control = Some(reports.iter().fold(quiet, |scene, report| scene.report(report.clone())).seen);
+        self
+    }
+
     pub(super) fn usage(mut self, tokens: u64, at: u64, context_state: Option<Value>) -> Self {
         self.seen.usages.push(UsageSeen { tokens, at, context_state, until: at + 50 });
         self
@@ -122,7 +132,8 @@ impl Scene {
     pub(super) fn judge(&mut self, expectation: &str) -> Check {
         let expectation: Expectation = serde_yaml::from_str(expectation).expect(expectation);
         self.case.expect = vec![expectation];
-        let evidence = Evidence { case: &self.case, clause: &self.clause, manifest: &self.manifest, seen: &self.seen };
+        let (case, clause, manifest) = (&self.case, &self.clause, &self.manifest);
+        let evidence = Evidence { case, clause, manifest, seen: &self.seen, control: self.control.as_ref() };
         let mut checks = judge(&evidence);
         assert_eq!(checks.len(), 1);
         checks.remove(0)

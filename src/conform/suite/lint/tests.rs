@@ -101,8 +101,7 @@ fn unknown_keys_are_refused_in_every_file() {
     for (file, from) in
         [("ledger/x.yaml", "how: h,"), ("cases/x/x-003-a.yaml", "title: t"), ("claims.yaml", "edition: e")]
     {
-        let to =
-            format!("stranger: 1\n{from}").replace("\nhow", ", how").replace("stranger: 1, how", "stranger: 1, how");
+        let to = format!("stranger: 1\n{from}").replace("\nhow", ", how");
         assert!(!found(file, from, &to).is_empty(), "{file}");
     }
     assert!(!found("runtimes/it/manifest.yaml", "runtime: it", "stranger: 1, runtime: it").is_empty());
