@@ -182,6 +182,11 @@ fn explain_and_list() {
     let shown = |arguments: &[&str]| conform(arguments).arg("--suite").arg(suite.path()).assert();
     shown(&["explain", "x-001"]).code(0).stdout(contains("All phases run.")).stdout(contains("case x-001-a"));
     shown(&["explain", "X-002"]).code(66).stderr(contains("did you mean X-001?"));
+    for verb in [&["explain", "X-001", "--json"][..], &["list", "--json"], &["ledger", "--json"], &["lint", "--json"]] {
+        let printed = shown(verb).code(0).get_output().stdout.clone();
+        let document: serde_json::Value = serde_json::from_slice(&printed).expect("one JSON document");
+        assert!(document.is_object() && (document.to_string().contains("-001") || verb[0] == "lint"), "{document}");
+    }
     shown(&["list"]).code(0).stdout(contains("runtime loop")).stdout(contains("case x-001-a"));
 }
 

@@ -210,6 +210,7 @@ mod tests {
     fn a_base_that_does_not_earn_its_cells_is_void() {
         let report = |expect: &str, problem: Option<&str>| RuntimeReport {
             runtime: "sh".to_owned(),
+            path: None,
             version: None,
             program: None,
             manifest: String::new(),

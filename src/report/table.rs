@@ -106,7 +106,7 @@ pub(super) fn unjudged(runtime: &RuntimeReport) -> Vec<(usize, Outcome, String)>
             continue;
         };
         let cause = match check.reason {
-            Reason::NeedsRed => format!("presupposes {}", root(&check.observed)),
+            Reason::NeedsRed => format!("presupposes {}", root(runtime, &check.observed)),
             _ => format!("{}: {}", check.expected, check.observed),
         };
         causes.entry((case.outcome.as_str(), cause)).or_insert((0, case.outcome)).0 += 1;
@@ -116,9 +116,16 @@ pub(super) fn unjudged(runtime: &RuntimeReport) -> Vec<(usize, Outcome, String)>
     causes
 }
 
-/// Of the clauses that a case waits for, those that do not wait themselves.
-fn root(needs: &str) -> String {
-    let waits = format!("({})", Outcome::CouldNotRun);
-    let own: Vec<&str> = needs.split(", ").filter(|need| !need.ends_with(&waits)).collect();
-    if own.is_empty() { "a clause that could not run itself".to_owned() } else { own.join(", ") }
+/// The first of the clauses that a case waits for in the end: one that waits itself is followed to what it waits for.
+fn root<'a>(runtime: &'a RuntimeReport, needs: &'a str) -> &'a str {
+    let waiting = format!(" ({})", Outcome::CouldNotRun);
+    let mut needs = needs;
+    // A circle is refused by the lint; a report from elsewhere may hold one, so the way is no longer than the ledger.
+    for _ in &runtime.clauses {
+        let Some(clause) = needs.split(", ").map(|need| need.strip_suffix(&waiting)).next().flatten() else { break };
+        let waits = runtime.cases().filter(|(it, _)| it.id == clause).flat_map(|(_, case)| &case.checks);
+        let Some(deeper) = waits.into_iter().find(|check| check.reason == Reason::NeedsRed) else { break };
+        needs = &deeper.observed;
+    }
+    needs.split(", ").next().unwrap_or(needs)
 }

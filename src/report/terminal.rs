@@ -145,6 +145,9 @@ pub fn red(runtime: &RuntimeReport, clause: &Clause, case: &CaseReport, seed: u6
     if case.time == TimeMethod::Scaled {
         text.push_str("    time was scaled by the manifest's knobs\n");
     }
+    if let Some(kept) = &case.kept {
+        put(&mut text, format_args!("  kept: {kept}\n"));
+    }
     put(&mut text, format_args!("  next: loa-conform score {asked} --only {} --seed {seed} --keep\n", case.id));
     text
 }

@@ -9,7 +9,7 @@ fn report() -> ConformanceReport {
     let check = json!({"outcome": "fail", "reason": "started-too-rarely", "expected": "design to start 4 times or 3 (C-01b)",
         "observed": "it started once | and no more", "place": {"step": 0, "at": 412}});
     let red = json!({"id": "exit-003-retried", "title": "A phase that ends with 1 is started again", "outcome": "fail",
-        "time": "scaled", "elapsed_ms": 640, "checks": [
+        "time": "scaled", "elapsed_ms": 640, "kept": "/tmp/case", "checks": [
             {"outcome": "pass", "reason": "as-expected", "expected": "e", "observed": "o"}, check]});
     let green = json!({"id": "exit-001-order", "title": "In order", "outcome": "pass", "time": "real", "elapsed_ms": 60,
         "checks": [{"outcome": "pass", "reason": "as-expected", "expected": "e", "observed": "o"}]});
@@ -23,9 +23,9 @@ fn report() -> ConformanceReport {
     };
     let blocked = |id: &str, needs: &str| waiting(id, "could-not-run", "needs-red", "these to hold", needs);
     let unjudged = json!([
-        blocked("exit-004-a", "EXIT-003 (fail), EXIT-005 (could-not-run)"),
+        blocked("exit-004-a", "EXIT-003 (fail), EXIT-004 (could-not-run)"),
         blocked("exit-004-b", "EXIT-003 (fail)"),
-        blocked("exit-004-c", "EXIT-005 (could-not-run)"),
+        blocked("exit-004-c", "EXIT-004 (could-not-run)"),
         waiting("exit-004-d", "not-observed", "no-verb", "a manifest with `resume`", "it has none"),
     ]);
     let vouched = json!({"word": "Manual", "musts": 1, "green": 0, "failed": 0, "flaky": 0, "not_observed": 1,

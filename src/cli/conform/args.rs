@@ -39,9 +39,9 @@ pub(super) enum Verb {
     /// Explains a clause: level, source, readings, how it is tested
     Explain(Explain),
     /// Lists runtimes and cases
-    List(InSuite),
+    List(Shown),
     /// Checks ledger, claims, cases and manifests
-    Lint(InSuite),
+    Lint(Shown),
     /// Writes the tables of the README from the committed report
     Readme(Readme),
 }
@@ -51,6 +51,16 @@ pub(super) struct InSuite {
     /// Read ledger, claims, cases and runtimes from this folder instead of the program itself
     #[arg(long, value_name = "DIR")]
     pub(super) suite: Option<PathBuf>,
+}
+
+/// What is shown of a suite.
+#[derive(Debug, Args)]
+pub(super) struct Shown {
+    /// Print one JSON document, for machines
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) place: InSuite,
 }
 
 #[derive(Debug, Args)]
@@ -92,7 +102,7 @@ pub(super) struct Ledger {
     #[arg(long, value_name = "FILE")]
     pub(super) against: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) place: InSuite,
+    pub(super) shown: Shown,
 }
 
 #[derive(Debug, Args)]
@@ -101,7 +111,7 @@ pub(super) struct Explain {
     #[arg(value_name = "CLAUSE")]
     pub(super) clause: String,
     #[command(flatten)]
-    pub(super) place: InSuite,
+    pub(super) shown: Shown,
 }
 
 #[derive(Debug, Args)]

@@ -1,8 +1,11 @@
 //! `ledger`, `explain`, `list`, `lint`: what runtimes are judged by, for people.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
-use super::args::{Explain, InSuite, Ledger};
+use serde_json::{Value, json};
+
+use super::args::{Explain, Ledger, Shown};
 use super::suite;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
@@ -14,36 +17,55 @@ use crate::system::files;
 const LONGEST: u64 = 16 << 20;
 
 pub(super) fn ledger(wish: &Ledger) -> Result<ExitStatus, Failure> {
-    let suite = suite::open(wish.place.suite.as_deref())?;
-    let Some(path) = &wish.against else {
-        for clause in &suite.clauses {
-            let cases = suite.cases_of(&clause.id).count();
-            print(&format!(
-                "{:9} {:6} {:15} {cases} cases  {}\n",
-                clause.id, clause.level, clause.column, clause.text
-            ))?;
+    let suite = suite::open(wish.shown.place.suite.as_deref())?;
+    match &wish.against {
+        Some(path) => compared(&suite, path, wish.shown.json),
+        None if wish.shown.json => printed(&json!({ "clauses": suite.clauses, "cases": suite.cases.len() })),
+        None => {
+            for clause in &suite.clauses {
+                let cases = suite.cases_of(&clause.id).count();
+                let (id, level, column) = (&clause.id, clause.level, clause.column);
+                let cases = if cases == 1 { "1 case ".to_owned() } else { format!("{cases} cases") };
+                print(&format!("{id:9} {level:6} {column:15} {cases:>8}  {}\n", clause.text))?;
+            }
+            print(&format!("{} clauses, {} cases\n", suite.clauses.len(), suite.cases.len()))?;
+            Ok(ExitStatus::Success)
         }
-        print(&format!("{} clauses, {} cases\n", suite.clauses.len(), suite.cases.len()))?;
-        return Ok(ExitStatus::Success);
-    };
+    }
+}
+
+/// Which clauses rest on lines that the contract's text no longer has.
+fn compared(suite: &Suite, path: &Path, json: bool) -> Result<ExitStatus, Failure> {
     let bytes = files::read(path, LONGEST).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
     let lines: BTreeSet<String> = String::from_utf8_lossy(&bytes).lines().map(line_hash).collect();
     let resting: Vec<&Clause> = suite.clauses.iter().filter(|clause| !clause.lines.is_empty()).collect();
     let changed: Vec<&&Clause> =
         resting.iter().filter(|clause| clause.lines.iter().any(|line| !lines.contains(line))).collect();
-    for clause in &changed {
-        print(&format!("{} rests on a line that is no longer there: {}\n", clause.id, clause.text))?;
+    if json {
+        let changed: Vec<&str> = changed.iter().map(|clause| clause.id.as_str()).collect();
+        printed(&json!({ "compared": resting.len(), "changed": changed }))?;
+    } else {
+        for clause in &changed {
+            print(&format!("{} rests on a line that is no longer there: {}\n", clause.id, clause.text))?;
+        }
+        let standing = resting.len() - changed.len();
+        print(&format!("{standing} of {} clauses still stand as they were read\n", resting.len()))?;
     }
-    print(&format!("{} of {} clauses still stand as they were read\n", resting.len() - changed.len(), resting.len()))?;
-    match (resting.is_empty(), changed.is_empty()) {
-        (true, _) => Ok(ExitStatus::Incomplete),
-        (false, true) => Ok(ExitStatus::Success),
-        (false, false) => Ok(ExitStatus::NotConforming),
-    }
+    Ok(match (resting.is_empty(), changed.is_empty()) {
+        (true, _) => ExitStatus::Incomplete,
+        (false, true) => ExitStatus::Success,
+        (false, false) => ExitStatus::NotConforming,
+    })
+}
+
+/// Prints one JSON document.
+fn printed(document: &Value) -> Result<ExitStatus, Failure> {
+    print(&format!("{document:#}\n"))?;
+    Ok(ExitStatus::Success)
 }
 
 pub(super) fn explain(wish: &Explain) -> Result<ExitStatus, Failure> {
-    let suite = suite::open(wish.place.suite.as_deref())?;
+    let suite = suite::open(wish.shown.place.suite.as_deref())?;
     let asked = wish.clause.to_uppercase();
     let of_case = || suite.cases.iter().find(|case| case.id == wish.clause).map(|case| case.clause.as_str());
     let clause = suite.clause(&asked).or_else(|| suite.clause(of_case()?));
@@ -55,6 +77,10 @@ pub(super) fn explain(wish: &Explain) -> Result<ExitStatus, Failure> {
             None => failure.hint("`loa-conform ledger` prints every clause"),
         });
     };
+    if wish.shown.json {
+        let cases: Vec<_> = suite.cases_of(&clause.id).collect();
+        return printed(&json!({ "clause": clause, "cases": cases }));
+    }
     print(&explained(&suite, clause))?;
     Ok(ExitStatus::Success)
 }
@@ -80,8 +106,13 @@ fn explained(suite: &Suite, clause: &Clause) -> String {
     lines.join("\n") + "\n"
 }
 
-pub(super) fn list(wish: &InSuite) -> Result<ExitStatus, Failure> {
-    let suite = suite::open(wish.suite.as_deref())?;
+pub(super) fn list(wish: &Shown) -> Result<ExitStatus, Failure> {
+    let suite = suite::open(wish.place.suite.as_deref())?;
+    if wish.json {
+        let runtimes: Vec<&str> = suite.runtimes().collect();
+        let cases = suite.cases.iter().map(|case| json!({ "id": case.id, "clause": case.clause, "title": case.title }));
+        return printed(&json!({ "runtimes": runtimes, "cases": cases.collect::<Vec<_>>() }));
+    }
     for runtime in suite.runtimes() {
         print(&format!("runtime {runtime}\n"))?;
     }
@@ -91,9 +122,13 @@ pub(super) fn list(wish: &InSuite) -> Result<ExitStatus, Failure> {
     Ok(ExitStatus::Success)
 }
 
-pub(super) fn lint(wish: &InSuite) -> Result<ExitStatus, Failure> {
-    let suite = suite::open(wish.suite.as_deref())?;
+pub(super) fn lint(wish: &Shown) -> Result<ExitStatus, Failure> {
+    let suite = suite::open(wish.place.suite.as_deref())?;
     let (clauses, cases, runtimes) = (suite.clauses.len(), suite.cases.len(), suite.runtimes().count());
+    if wish.json {
+        let hash = &suite.hash;
+        return printed(&json!({ "clauses": clauses, "cases": cases, "runtimes": runtimes, "suite": hash }));
+    }
     print(&format!("{clauses} clauses, {cases} cases, {runtimes} runtimes: nothing wrong\n"))?;
     Ok(ExitStatus::Success)
 }

@@ -4,6 +4,7 @@ use camino::Utf8Path;
 use similar::TextDiff;
 
 use super::args::Readme;
+use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::{CONFORMANCE_REPORT, ConformanceReport, Finding};
 use crate::diag::Budget;
@@ -29,7 +30,7 @@ pub(super) fn readme(wish: &Readme) -> Result<ExitStatus, Failure> {
             let difference = TextDiff::from_lines(&text, &written);
             let names = (wish.file.to_string_lossy(), wish.report.to_string_lossy());
             let mut shown = difference.unified_diff();
-            anstream::print!("{}", shown.context_radius(1).header(&names.0, &format!("as {} has it", names.1)));
+            print(&shown.context_radius(1).header(&names.0, &format!("as {} has it", names.1)).to_string())?;
             let message = format!("{} is stale: its tables differ from {}", wish.file.display(), wish.report.display());
             Err(Failure::new(ExitStatus::NotConforming, message)
                 .hint("run `loa-conform readme` and commit what it writes"))
