@@ -63,8 +63,7 @@ fn a_command_line_that_is_none() {
 fn a_phase_that_closes_its_output_floods_it_or_writes_anything() {
     let rows = [
         ("exec >&- 2>&-; exit 0", 0),
-        ("head -c 30000000 /dev/zero; exit 0", 0),
-        ("yes flood | head -n 300000; exit 0", 0),
+        ("head -c 8000000 /dev/zero; exit 0", 0),
         ("head -c 100000 /dev/urandom; exit 0", 0),
     ];
     for (script, code) in rows {
@@ -73,9 +72,9 @@ fn a_phase_that_closes_its_output_floods_it_or_writes_anything() {
         command.stdout(std::process::Stdio::null());
         finished(command).exits(code);
     }
-    let workspace = Workspace::only(&[("design", "yes flood | head -n 300000")]);
+    let workspace = Workspace::only(&[("design", "yes flood | head -n 200000")]);
     workspace.run().exits(0);
-    assert_eq!(workspace.read(".loa-run/logs/design-1.log").lines().count(), 300_000, "nothing is lost");
+    assert_eq!(workspace.read(".loa-run/logs/design-1.log").lines().count(), 200_000, "nothing is lost");
     let mode = fs::metadata(workspace.path(".loa-run/logs/design-1.log")).expect("there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
@@ -94,7 +93,7 @@ fn nobody_reads_our_output_any_more() {
 
 #[test]
 fn a_reader_that_stalls_keeps_nobody_from_watching_the_phase() {
-    let flood = "yes flood | head -n 300000; sleep 60";
+    let flood = "yes flood | head -n 120000; sleep 60";
     for interrupted in [false, true] {
         let workspace = Workspace::only(&[("design", flood)]);
         let limit = if interrupted { 60_000 } else { 300 };
@@ -102,8 +101,8 @@ fn a_reader_that_stalls_keeps_nobody_from_watching_the_phase() {
             .config(&format!("runtime: {{ retry: {{ max: 0 }}, phases: {{ design: {{ timeout_ms: {limit} }} }} }}\n"));
         let mut run = workspace.start();
         if interrupted {
-            let log = || workspace.read(".loa-run/logs/design-1.log");
-            until("the log has it all", || log().lines().count() == 300_000);
+            let log = workspace.path(".loa-run/logs/design-1.log");
+            until("the log has it all", || fs::metadata(&log).is_ok_and(|it| it.len() == 120_000 * 6));
             Command::new("kill").args(["-INT", &run.id().to_string()]).status().expect("kill runs");
         }
         let mut code = None;

@@ -77,7 +77,7 @@ fn a_context_that_stays_at_its_limit_calls_a_human() {
 #[test]
 fn context_editing_has_its_own_signals_and_a_command_that_does_the_work() {
     let request = r#"echo '{"type":"COMPACTION_REQUEST","clear_targets":["a"],"preserve":[]}' >> $LOA_SIGNAL_FILE"#;
-    let wait = "until grep -q COMPLETE $LOA_EVENT_FILE; do sleep 0.005; done";
+    let wait = "until test $(grep -c COMPLETE $LOA_EVENT_FILE) -eq 2; do sleep 0.005; done";
     let workspace = Workspace::only(&[("design", &format!("{}\n{request}\n{wait}", usages(&[1600])))]);
     workspace.config(&format!(
         "{}  compaction: {{ command: 'echo $LOA_COMPACTION_LEVEL $LOA_PHASE >> compacted; echo \"{{\\\"tokens_freed\\\":600,\\\"items_cleared\\\":4}}\"' }}\n",

@@ -121,6 +121,16 @@ fn a_phase_that_takes_too_long_is_ended_and_retried() {
 }
 
 #[test]
+fn what_a_phase_says_when_it_is_stopped_is_in_its_log() {
+    let script = "trap 'echo I was at line 7; exit 0' TERM; while :; do sleep 0.01; done";
+    let workspace = Workspace::only(&[("design", script)]);
+    workspace.config("runtime: { retry: { max: 0 }, phases: { design: { timeout_ms: 150 } } }\n");
+    let ran = workspace.run().exits(2);
+    assert!(workspace.read(".loa-run/logs/design-1.log").ends_with("I was at line 7\n"));
+    assert!(ran.stdout.contains("design | I was at line 7"), "{}", ran.stdout);
+}
+
+#[test]
 fn a_run_that_takes_too_long_calls_a_human() {
     let workspace = Workspace::only(&[("design", "sleep 60"), ("submit", "true")]);
     workspace.config("run_mode: { defaults: { timeout_hours: 0.00005 } }\n");

@@ -69,16 +69,17 @@ fn hostile_files_are_findings_that_say_why() {
 #[test]
 fn fifty_megabytes_meet_the_budget_of_bytes() {
     let given = Given::file("");
-    File::options()
-        .write(true)
-        .open(given.path().join("a.yaml"))
-        .and_then(|file| file.set_len(50 << 20))
-        .expect("sparse");
+    let long = |bytes| {
+        let file = File::options().write(true).open(given.path().join("a.yaml"));
+        file.and_then(|file| file.set_len(bytes)).expect("sparse");
+    };
+    long(50 << 20);
     given
         .run(&["checkpoint", "a.yaml"])
         .code(1)
         .stdout(contains("the budget `bytes`").and(contains("--limit bytes=N")));
-    given.run(&["checkpoint", "a.yaml", "--limit", "bytes=60000000"]).code(1).stdout(contains("U+0000"));
+    long(17 << 20);
+    given.run(&["checkpoint", "a.yaml", "--limit", "bytes=18000000"]).code(1).stdout(contains("U+0000"));
 }
 
 #[test]
@@ -111,7 +112,7 @@ fn a_document_wrong_in_a_thousand_places_is_cut_short_for_people_only() {
 
 #[test]
 fn very_many_unknown_keys_cost_no_more_than_their_number() {
-    let keys: Vec<String> = (0..200_000).map(|number| format!("k{number}: 1")).collect();
+    let keys: Vec<String> = (0..60_000).map(|number| format!("k{number}: 1")).collect();
     let given = Given::file(keys.join("\n"));
     given.run(&["phase-result", "a.yaml"]).code(1).stdout(contains("k49: 1").and(contains("951 more findings")));
 }

@@ -1,5 +1,7 @@
 //! One attempt of a stage: its command, and its gate when the command succeeded.
 
+use std::time::Duration;
+
 use super::context::ContextWatch;
 use super::engine::Engine;
 use super::stage_files::{Identity, SESSION_VARIABLE, StageFiles, environment};
@@ -88,7 +90,10 @@ impl Engine<'_> {
         self.guard.watch(group);
         let watched = self.watch(&mut running, setting).await;
         if !matches!(watched, Ok(AttemptEnd::Ended(Ending::Exited(_) | Ending::Signalled(_)))) {
-            running.end(self.bounds.grace).await;
+            let ended = self.hear_out(&mut running, setting).await;
+            if !ended {
+                running.end(Duration::ZERO).await;
+            }
         }
         // Whatever the stage left behind in its group ends with it.
         kill_group(group, self.bounds.grace).await;
@@ -114,6 +119,19 @@ impl Engine<'_> {
                 }
             }
         }
+    }
+
+    /// Asks the stage to end and keeps what it says to that. Whether it obeyed in time.
+    async fn hear_out(&mut self, running: &mut Running, setting: &mut Setting<'_>) -> bool {
+        let grace = self.bounds.grace;
+        running.ask_to_end();
+        let said = async {
+            while let Event::Output(piece) = running.next().await {
+                // A log that cannot be written any more keeps nobody from ending.
+                let _ = self.keep(&piece, setting);
+            }
+        };
+        tokio::time::timeout(grace, said).await.is_ok()
     }
 
     async fn look(&mut self, setting: &mut Setting<'_>) -> Result<Option<AttemptEnd>, RunError> {

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::config::{Command, Settings};
 use crate::contract::Phase;
-use crate::diag::render::{Source, full};
+use crate::diag::render::all;
 use crate::diag::{Budget, Diagnostic, Format, Value};
 use crate::policy::Backoff;
 use crate::schema::{Checker, Kind, Rule, Subject};
@@ -237,11 +237,9 @@ pub fn read_plan(path: &Path) -> Result<PlanDocument, PlanError> {
     let budget = Budget::default();
     let bytes = crate::system::files::read(path, budget.bytes)?;
     let name = Utf8PathBuf::from(path.to_string_lossy().into_owned());
-    Checker::new(&PLAN).read(&bytes, &name, &budget).map_err(|findings| {
-        let text = String::from_utf8_lossy(&bytes);
-        let source = Source::new(name.as_str(), &text);
-        let findings: Vec<String> = findings.iter().map(|finding| full(&source, finding)).collect();
-        PlanError::Invalid { path: path.to_path_buf(), findings: findings.join("\n") }
+    Checker::new(&PLAN).read(&bytes, &name, &budget).map_err(|findings| PlanError::Invalid {
+        path: path.to_path_buf(),
+        findings: all(name.as_str(), &bytes, &findings),
     })
 }
 

@@ -17,7 +17,7 @@ use camino::Utf8PathBuf;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::diag::render::{Source, full};
+use crate::diag::render::all;
 use crate::diag::{Budget, Diagnostic};
 use crate::schema::Checker;
 use crate::system::files::{self, FileError, Privacy};
@@ -102,11 +102,8 @@ pub(super) fn read_own<T: DeserializeOwned>(path: &Path, known: u32) -> Result<O
 }
 
 /// The error for a document with findings, each rendered with the line that it is about.
-pub(super) fn invalid(path: &Path, bytes: &[u8], findings: &[Diagnostic]) -> StoreError {
-    let (name, text) = (path.display().to_string(), String::from_utf8_lossy(bytes));
-    let source = Source::new(&name, &text);
-    let rendered: Vec<String> = findings.iter().map(|finding| full(&source, finding)).collect();
-    StoreError::Invalid { path: path.to_path_buf(), findings: rendered.join("\n") }
+fn invalid(path: &Path, bytes: &[u8], findings: &[Diagnostic]) -> StoreError {
+    StoreError::Invalid { path: path.to_path_buf(), findings: all(&path.display().to_string(), bytes, findings) }
 }
 
 pub(super) fn bytes(path: &Path) -> Result<Option<Vec<u8>>, FileError> {

@@ -13,7 +13,7 @@ use crate::cli::defect::guarded;
 use crate::cli::{ExitStatus, Failure, finish, parse};
 use crate::config::{FILE_NAME, Settings, TEMPLATE, from_environment, load};
 use crate::contract::Resolution;
-use crate::diag::render::{Source, full};
+use crate::diag::render::all;
 use crate::runner::{
     Bounds, Call, End, Engine, Halted, Mode, Plan, Request, RunError, Selection, halt, read_plan, resolve, state,
     status,
@@ -104,11 +104,8 @@ fn warn(path: &Path, settings: &Settings) {
     if settings.warnings().is_empty() {
         return;
     }
-    let (name, bytes) = (path.display().to_string(), files::read(path, u64::MAX).unwrap_or_default());
-    let text = String::from_utf8_lossy(&bytes);
-    for finding in settings.warnings() {
-        say(full(&Source::new(&name, &text), finding));
-    }
+    let bytes = files::read(path, u64::MAX).unwrap_or_default();
+    say(all(&path.display().to_string(), &bytes, settings.warnings()));
 }
 
 fn origin(plan: Option<&Path>) -> Result<RunOrigin, Failure> {

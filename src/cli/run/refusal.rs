@@ -2,7 +2,7 @@
 
 use crate::cli::{ExitStatus, Failure};
 use crate::config::ConfigError;
-use crate::diag::render::{Source, full};
+use crate::diag::render::all;
 use crate::runner::{PlanError, RunError};
 use crate::store::StoreError;
 use crate::system::files::FileError;
@@ -45,10 +45,8 @@ pub(super) fn of_config(error: ConfigError) -> Failure {
         ConfigError::Invalid { ref source_file, ref findings } => {
             let elsewhere = || "the environment and the command line".to_owned();
             let name = source_file.as_ref().map_or_else(elsewhere, |source| source.path.display().to_string());
-            let text = source_file.as_ref().map_or("".into(), |source| String::from_utf8_lossy(&source.bytes));
-            let source = Source::new(&name, &text);
-            let rendered: Vec<String> = findings.iter().map(|finding| full(&source, finding)).collect();
-            Failure::new(ExitStatus::Config, format!("{error}\n{}", rendered.join("\n")))
+            let bytes = source_file.as_ref().map_or(&[][..], |source| &source.bytes);
+            Failure::new(ExitStatus::Config, format!("{error}\n{}", all(&name, bytes, findings)))
         }
     }
 }

@@ -29,6 +29,14 @@ pub fn full(source: &Source<'_>, finding: &Diagnostic) -> String {
     Renderer::styled().render(&[group])
 }
 
+/// All findings about one file as [`full`] shows them, one below the other.
+#[must_use]
+pub fn all(name: &str, bytes: &[u8], findings: &[Diagnostic]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let source = Source::new(name, &text);
+    findings.iter().map(|finding| full(&source, finding)).collect::<Vec<_>>().join("\n")
+}
+
 /// Longer lines are cut around the place of interest.
 const LONG_LINE: usize = 160;
 

@@ -5,7 +5,7 @@ mod json;
 
 use std::cell::Cell;
 
-pub use full::full;
+pub use full::{all, full};
 pub use json::json;
 
 /// The file that a finding is about.

@@ -83,6 +83,11 @@ impl Running {
         }
     }
 
+    /// Asks the whole group to end. What it still says comes with [`Running::next`].
+    pub fn ask_to_end(&self) {
+        signal_group(self.group, Signal::TERM);
+    }
+
     /// Asks the whole group to end, waits, then kills what is left. Output that comes meanwhile is dropped.
     pub async fn end(mut self, grace: Duration) -> Exit {
         signal_group(self.group, Signal::TERM);
