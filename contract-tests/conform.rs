@@ -197,7 +197,7 @@ fn the_readme_is_written_by_the_program() {
     let readme = suite.path().join("README.md");
     let write = |arguments: &[&str]| {
         let mut command = conform(&["readme"]);
-        command.args(arguments).arg("--readme").arg(&readme);
+        command.args(arguments).arg("--readme").arg(&readme).arg("--suite").arg(suite.path());
         command.arg("--report").arg(suite.path().join("out/report.json"));
         command.assert()
     };
@@ -214,6 +214,10 @@ fn the_readme_is_written_by_the_program() {
     write(&["--check"]).code(0);
     let text = fs::read_to_string(&readme).expect("a file");
     assert!(text.contains("| loop | Full 1/1 |") && text.contains("\nmine\n") && !text.contains("old"), "{text}");
+    fs::write(suite.path().join("cases/x-001-a.yaml"), CASE.replace("Every", "Each")).expect("a file");
+    write(&["--check"]).code(1).stderr(contains("the suite is").and(contains("run `loa-conform score`")));
+    score(&suite, &["loop", "--only", "X"]).assert().code(0);
+    write(&[]).code(1).stderr(contains("no rating"));
 }
 
 #[test]

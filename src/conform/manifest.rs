@@ -60,7 +60,8 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<String>,
     /// How the report is surfaced, where the words of phase and trigger do not appear: a regular expression on the output,
-    /// in which `{phase}` and `{trigger}` are filled in.
+    /// in which `{phase}` and `{trigger}` are filled in. It does not count when it also matches a run in which nothing goes
+    /// wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surface: Option<String>,
     /// How the runtime learns how full the context is; absent: it cannot.
@@ -113,7 +114,8 @@ crate::contract::vocabulary! {
 pub enum Sight {
     /// In the file named by `LOA_EVENT_FILE`.
     EventFile,
-    /// On the output: a regular expression with a group `level`.
+    /// On the output: a regular expression with a group `level`. It does not count when it also shows a level in a run in
+    /// which nothing goes wrong.
     Output(String),
 }
 

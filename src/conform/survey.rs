@@ -2,7 +2,8 @@
 //!
 //! A case runs once everything that it presupposes is known to hold; otherwise it could not run, and says why. Cases of one
 //! scenario are judged from one observation. What is red is done once more in a fresh place with the same seed: red and then
-//! green is flaky, never green. Cases that measure time come last, when the machine is quiet.
+//! green is flaky, never green. The plain run comes first: what a runtime says and leaves when nothing goes wrong proves nothing
+//! in the cases that follow. Cases that measure time come last, when the machine is quiet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;

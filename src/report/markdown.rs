@@ -95,9 +95,8 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
     for it in table::attested(runtime) {
         put(&mut text, format_args!("Attested, not measured: {}.\n\n", escaped(&it)));
     }
-    for item in &report.checklist {
-        let tick = if runtime.ticks(item) { 'x' } else { ' ' };
-        put(&mut text, format_args!("- [{tick}] {}: {}\n", table::title(item.section), item.item));
+    for it in table::checklist(report, runtime) {
+        put(&mut text, format_args!("- {it}\n"));
     }
     let mut clauses = vec![["Clause", "Level", "Outcome", "Case", "Expected", "Observed"].map(str::to_owned).to_vec()];
     for clause in &runtime.clauses {

@@ -83,6 +83,15 @@ pub(super) fn version(runtime: &RuntimeReport) -> &str {
     runtime.version.as_deref().unwrap_or("version unknown")
 }
 
+/// The checklist, a box a line.
+pub(super) fn checklist(report: &ConformanceReport, runtime: &RuntimeReport) -> Vec<String> {
+    let boxes = report.checklist.iter().map(|item| {
+        let tick = if runtime.ticks(item) { 'x' } else { ' ' };
+        format!("[{tick}] {}: {}", title(item.section), item.item)
+    });
+    boxes.collect()
+}
+
 /// How many boxes of the checklist a runtime ticks.
 pub(super) fn boxes(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
     let ticked = report.checklist.iter().filter(|item| runtime.ticks(item)).count();

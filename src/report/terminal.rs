@@ -38,7 +38,9 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
         return text;
     }
     let name = &runtime.runtime;
-    section(&mut text, &format!("Implementation Checklist of {name}"), &checklist(report, runtime), CHECKLIST_LEGEND);
+    let boxes = table::checklist(report, runtime);
+    let checklist: String = boxes.iter().map(|it| format!("  {it}\n")).collect();
+    section(&mut text, &format!("Implementation Checklist of {name}"), &checklist, CHECKLIST_LEGEND);
     for (clause, case) in runtime.cases().filter(|(_, case)| is_red(case)) {
         if let Some(clause) = report.clause(&clause.id) {
             text.push_str(&red(runtime, clause, case, report.seed));
@@ -97,14 +99,6 @@ fn line(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
         put(&mut text, format_args!("  attested, not measured: {it}\n"));
     }
     text
-}
-
-fn checklist(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
-    let rows = report.checklist.iter().map(|item| {
-        let tick = if runtime.ticks(item) { 'x' } else { ' ' };
-        format!("  [{tick}] {}: {}\n", table::title(item.section), item.item)
-    });
-    rows.collect()
 }
 
 fn footer(report: &ConformanceReport) -> String {

@@ -125,4 +125,6 @@ pub(super) struct Readme {
     /// The report that its tables are written from
     #[arg(long, value_name = "FILE", default_value = "reports/measured.json")]
     pub(super) report: PathBuf,
+    #[command(flatten)]
+    pub(super) place: InSuite,
 }

@@ -39,7 +39,8 @@ pub(super) fn decide(report: &ConformanceReport, question: &Question<'_>) -> Exi
     let status = worst(running().map(|runtime| if survey { surveyed(runtime) } else { judged(report, runtime) }));
     let all_ran = report.runtimes.iter().all(|runtime| runtime.problem.is_none());
     match status {
-        ExitStatus::Success if question.strict_claims && !claims_hold(report) => ExitStatus::ClaimsDiffer,
+        ExitStatus::Success if question.strict_claims && claims_hold(report) == Some(false) => ExitStatus::ClaimsDiffer,
+        ExitStatus::Success if question.strict_claims && claims_hold(report).is_none() => ExitStatus::Incomplete,
         ExitStatus::Success if question.named && !all_ran => ExitStatus::Incomplete,
         status => status,
     }
@@ -87,18 +88,19 @@ fn worst(statuses: impl Iterator<Item = ExitStatus>) -> ExitStatus {
     statuses.max_by_key(rank).unwrap_or(ExitStatus::Incomplete)
 }
 
-/// Whether every claim that could be measured is what was measured: those of the contract and those of the makers.
-fn claims_hold(report: &ConformanceReport) -> bool {
-    let by_contract = report.claims.iter().all(|claim| {
+/// Whether every claim that could be measured is what was measured: those of the contract and those of the makers. `None` when
+/// there was nothing to compare.
+fn claims_hold(report: &ConformanceReport) -> Option<bool> {
+    let by_contract = report.claims.iter().flat_map(|claim| {
         let runtime = claim.measured.as_deref().and_then(|name| report.runtime(name));
-        runtime.is_none_or(|runtime| {
-            claim.cells.iter().all(|(column, said)| runtime.cells.get(column).is_none_or(|cell| same(*said, cell.word)))
-        })
+        let said = runtime.into_iter().flat_map(|runtime| claim.cells.iter().map(move |said| (runtime, said)));
+        said.filter_map(|(runtime, (column, said))| Some(same(*said, runtime.cells.get(column)?.word)))
     });
-    let by_makers = report.runtimes.iter().all(|runtime| {
-        runtime.claims.iter().all(|(column, said)| runtime.cells.get(column).is_none_or(|cell| cell.word == *said))
+    let by_makers = report.runtimes.iter().flat_map(|runtime| {
+        let said = runtime.claims.iter();
+        said.filter_map(|(column, said)| Some(runtime.cells.get(column)?.word == *said))
     });
-    by_contract && by_makers
+    by_contract.chain(by_makers).reduce(|all, one| all && one)
 }
 
 fn same(said: ClaimWord, measured: CellWord) -> bool {

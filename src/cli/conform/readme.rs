@@ -18,6 +18,12 @@ const LONGEST: u64 = 64 << 20;
 pub(super) fn readme(wish: &Readme) -> Result<ExitStatus, Failure> {
     let missing = |error| Failure::new(ExitStatus::NoInput, error);
     let report = read(&files::read(&wish.report, LONGEST).map_err(missing)?, &wish.report.to_string_lossy())?;
+    let suite = super::suite::open(wish.place.suite.as_deref())?;
+    if let Some(why) = unfit(&report, &suite.hash) {
+        let failure = Failure::new(ExitStatus::NotConforming, format!("{}: {why}", wish.report.display()));
+        let measure = format!("run `loa-conform score`, and copy its report.json to {}", wish.report.display());
+        return Err(failure.hint(measure));
+    }
     let bytes = files::read(&wish.file, LONGEST).map_err(missing)?;
     let text = String::from_utf8(bytes).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
     let written = report::readme(&text, &report).map_err(|block| {
@@ -40,6 +46,18 @@ pub(super) fn readme(wish: &Readme) -> Result<ExitStatus, Failure> {
             files::write_durably(&wish.file, written.as_bytes(), Privacy::Shared).map_err(failed)?;
             Ok(ExitStatus::Success)
         }
+    }
+}
+
+/// Why a report must not stand in a README, if so.
+fn unfit(report: &ConformanceReport, suite: &str) -> Option<String> {
+    match &report.only {
+        Some(only) => Some(format!("only cases that match {only} were run, which is no rating")),
+        None if !report.complete => Some("the judge was interrupted".to_owned()),
+        None if report.suite != suite => {
+            Some(format!("it was measured by suite {:.12}, and the suite is {suite:.12} by now", report.suite))
+        }
+        None => None,
     }
 }
 

@@ -133,7 +133,10 @@ fn claims_count_only_when_they_must_and_only_when_measured() {
     let strict = Question { strict_claims: true, ..ASKED };
     assert_eq!(decide(&claims("it", "Partial"), &strict), ExitStatus::ClaimsDiffer);
     assert_eq!(decide(&claims("it", "Partial"), &ASKED), ExitStatus::Success);
-    for (measured, word) in [("it", "Full"), ("it", "Implement"), ("nobody", "Partial")] {
+    let unmeasured = claims("nobody", "Partial");
+    assert_eq!(decide(&unmeasured, &strict), ExitStatus::Incomplete, "nothing was compared");
+    assert_eq!(decide(&unmeasured, &ASKED), ExitStatus::Success);
+    for (measured, word) in [("it", "Full"), ("it", "Implement")] {
         assert_eq!(decide(&claims(measured, word), &strict), ExitStatus::Success, "{measured} {word}");
     }
     let boaster = runtime("pass", &json!({"claims": {"exit-codes": "Manual"}}));
