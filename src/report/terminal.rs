@@ -39,7 +39,7 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
     }
     let name = &runtime.runtime;
     let boxes = table::checklist(report, runtime);
-    let checklist: String = boxes.iter().map(|it| format!("  {it}\n")).collect();
+    let checklist = format!("  {}\n", boxes.join("\n  "));
     section(&mut text, &format!("Implementation Checklist of {name}"), &checklist, CHECKLIST_LEGEND);
     for (clause, case) in runtime.cases().filter(|(_, case)| is_red(case)) {
         if let Some(clause) = report.clause(&clause.id) {
