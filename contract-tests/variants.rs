@@ -64,7 +64,7 @@ fn there_are_enough_of_them_and_no_two_die_of_the_same() {
 fn reports(candidates: &[Candidate]) -> BTreeMap<String, RuntimeReport> {
     let suite = Suite::load(Files::bundled()).unwrap_or_else(|findings| panic!("{} findings", findings.len()));
     let rig = RigOptions::new(7, PathBuf::from(env!("CARGO_BIN_EXE_loa-conform")));
-    let options = SurveyOptions { only: None, jobs: 8, timing_jobs: 8 };
+    let options = SurveyOptions { only: None, jobs: 8, timing_jobs: 12 };
     let reports = survey(&suite, candidates, &rig, &options, &|_| {});
     let problems: Vec<_> = reports.iter().filter_map(|report| report.problem.as_ref()).collect();
     assert!(problems.is_empty(), "{problems:?}");

@@ -246,7 +246,7 @@ pub enum Expectation {
     /// The checkpoint folder is there after the last step and holds at least one file.
     CheckpointFolder,
     /// `created_at` never falls from one phase to the next, and lies within a minute of the file's own time of writing
-    /// (not judged where it names no zone). At least two checkpoints must be there.
+    /// (in some zone, which warns, where it names none). At least two checkpoints must be there.
     CheckpointTimes,
     /// The checkpoint folder holds exactly the files `<phase>.yaml` of these phases, besides Loa's own siblings.
     CheckpointFiles(Vec<String>),

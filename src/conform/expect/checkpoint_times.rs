@@ -9,6 +9,10 @@ use crate::conform::{Check, FileSeen, Outcome, Reason};
 
 /// How far a time may lie from when its file was written, in milliseconds.
 const SLACK: u64 = 60_000;
+/// A quarter of an hour in milliseconds: zones differ by whole ones.
+const QUARTER: i64 = 15 * 60_000;
+/// No zone is further from UTC than fourteen hours.
+const MOST_QUARTERS: i64 = 14 * 4;
 
 /// `created_at` never falls from one phase to the next, and lies near the file's own time of writing.
 pub(super) fn times(evidence: &Evidence<'_>) -> Check {
@@ -25,9 +29,15 @@ pub(super) fn times(evidence: &Evidence<'_>) -> Check {
         return Check::fail(Reason::TooFewDocuments, expected, format!("{} checkpoints", found.len()));
     }
     let mut before: Option<(&str, Timestamp)> = None;
+    let mut zoneless = None;
     for (phase, file) in &found {
         let text = created_at(file);
-        let Ok(at) = text.parse::<Timestamp>() else { return unplaced(expected, phase, &text) };
+        let Some(at) = text.parse().ok().or_else(|| within_some_zone(&text, file.modified)) else {
+            return wrong(Reason::WrongValue, expected, phase, format!("\"{text}\""));
+        };
+        if text.parse::<Timestamp>().is_err() {
+            zoneless.get_or_insert((*phase, text));
+        }
         let written = at.as_millisecond().unsigned_abs().abs_diff(file.modified);
         if written > SLACK {
             return wrong(Reason::TimeOff, expected, phase, format!("{at}, {written} ms from when it was written"));
@@ -37,7 +47,13 @@ pub(super) fn times(evidence: &Evidence<'_>) -> Check {
         }
         before = Some((phase, at));
     }
-    Check::pass(expected, format!("it does in {} checkpoints", found.len()))
+    match zoneless {
+        Some((phase, text)) => {
+            let observed = format!("{text}, without a zone");
+            placed(Check::new(Outcome::Warn, Reason::NoZone, expected, observed), phase)
+        }
+        None => Check::pass(expected, format!("it does in {} checkpoints", found.len())),
+    }
 }
 
 fn created_at(file: &FileSeen) -> String {
@@ -45,13 +61,14 @@ fn created_at(file: &FileSeen) -> String {
     document.get("created_at").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// A time without a zone cannot be compared with the judge's clock; anything else is no time.
-fn unplaced(expected: &str, phase: &str, text: &str) -> Check {
-    if text.contains(':') && text.parse::<jiff::civil::DateTime>().is_ok() {
-        let check = Check::new(Outcome::NotObserved, Reason::NoZone, expected, format!("{text}, without a zone"));
-        return placed(check, phase);
-    }
-    wrong(Reason::WrongValue, expected, phase, format!("\"{text}\""))
+/// What a time without a zone stands for: the zone, in quarters of an hour, that brings it nearest to when the file was
+/// written.
+fn within_some_zone(text: &str, written: u64) -> Option<Timestamp> {
+    let local = text.contains(':').then(|| text.parse::<jiff::civil::DateTime>().ok())??;
+    let local = local.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond();
+    let ahead = local - i64::try_from(written).ok()?;
+    let quarters = (ahead + QUARTER / 2).div_euclid(QUARTER).clamp(-MOST_QUARTERS, MOST_QUARTERS);
+    Timestamp::from_millisecond(local - quarters * QUARTER).ok()
 }
 
 fn wrong(reason: Reason, expected: &str, phase: &str, observed: String) -> Check {

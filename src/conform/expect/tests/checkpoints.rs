@@ -229,6 +229,10 @@ fn times_rise_and_are_true() {
     timed("1970-01-01T00:00:02Z", "1970-01-01T00:00:01Z").fails(times, Reason::TimeFalls);
     timed("1970-01-01T00:00:01Z", "1970-01-01T00:02:00Z").fails(times, Reason::TimeOff);
     timed("yesterday", "1970-01-01T00:00:01Z").fails(times, Reason::WrongValue);
-    timed("1970-01-01T00:00:01", "1970-01-01T00:00:01").says(times, Outcome::NotObserved, Reason::NoZone);
+    timed("1970-01-01T00:00:01", "1970-01-01T00:00:01").says(times, Outcome::Warn, Reason::NoZone);
+    timed("1970-01-01T05:45:01", "1970-01-01T05:45:02").says(times, Outcome::Warn, Reason::NoZone);
+    timed("1970-01-01T05:45:02", "1970-01-01T05:45:01").fails(times, Reason::TimeFalls);
+    timed("1970-01-01T05:45:01", "1970-01-01T05:52:00").fails(times, Reason::TimeOff);
+    timed("1970-01-01T15:00:01", "1970-01-01T15:00:02").fails(times, Reason::TimeOff);
     scene().well().checkpoint("design.yaml", GOOD).fails(times, Reason::TooFewDocuments);
 }
