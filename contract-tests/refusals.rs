@@ -57,7 +57,10 @@ impl Place {
     /// The same as a user who owns nothing; only root may ask for that, for anybody else the mode bits are enough.
     fn loa_as_nobody(&self, arguments: &[&str]) -> Assert {
         let program = self.folder.path().join("loa-run");
-        fs::copy(env!("CARGO_BIN_EXE_loa-run"), &program).expect("copied");
+        // By a process of its own: a copy that this one holds open for writing, another test's fork holds open too, and
+        // a program that is open for writing cannot be started.
+        let copied = Process::new("cp").arg(env!("CARGO_BIN_EXE_loa-run")).arg(&program).status();
+        assert!(copied.expect("cp is there").success());
         fs::set_permissions(self.folder.path(), Permissions::from_mode(0o755)).expect("our own folder");
         let mut process = Process::new(program);
         process.args(arguments);
