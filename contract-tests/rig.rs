@@ -120,14 +120,17 @@ fn a_plain_run_is_seen_phase_by_phase() {
 fn attempts_are_counted_and_their_ends_told_apart() {
     let rig = Rig::new(
         r#"plan "$1" > "$TMPDIR/plan"
-        while read -r id command; do until "$command"; do sleep 0.02; done; done < "$TMPDIR/plan""#,
+        while read -r id command; do until "$command"; do sleep 0.3; done; done < "$TMPDIR/plan""#,
     );
     let acts = json!({ "design": [[{ "exit": 1 }], [{ "die": "KILL" }], [{ "sleep": 30 }, { "exit": 0 }]] });
     let seen = rig.see(&acts, &run());
     let design: Vec<_> = seen.attempts.iter().filter(|attempt| attempt.phase == "design").collect();
     let ends: Vec<_> = design.iter().map(|it| (it.attempt, it.exit, it.signal.as_deref())).collect();
     assert_eq!(ends, [(1, Some(1), None), (2, None, Some("KILL")), (3, Some(0), None)]);
-    assert!(design[1].started >= design[0].ended.expect("it ended") + 20, "the gap is the runtime's own wait");
+    assert!(
+        design[1].started >= design[0].ended.expect("it ended") + 20,
+        "the gap is the runtime's own wait, less what a busy machine notices late"
+    );
     assert!(design[2].ended.expect("it ended") >= design[2].started + 30);
     assert_eq!(phases(&seen).len(), 10);
 }
