@@ -60,8 +60,13 @@ fn valid_documents_are_read_into_their_types() {
     reads::<contract::ExecutionState>(&schema::EXECUTION_STATE);
     reads::<contract::PhaseResult>(&schema::PHASE_RESULT);
     reads::<contract::Signal>(&schema::SIGNAL);
+    reads::<contract::MemoryDocument>(&schema::MEMORY);
+    reads::<contract::TrajectoryLine>(&schema::TRAJECTORY);
+    reads::<contract::Message>(&schema::MESSAGES);
     reads::<conform::Manifest>(&conform::RUNTIME_MANIFEST);
     reads::<conform::Case>(&conform::CONTRACT_CASE);
+    reads::<conform::AgentManifest>(&conform::AGENT_MANIFEST);
+    reads::<conform::AgentCase>(&conform::AGENT_CASE);
     reads::<conform::Claims>(&conform::CONTRACT_CLAIMS);
     reads::<Vec<conform::Clause>>(&conform::CONTRACT_LEDGER);
     reads::<conform::ConformanceReport>(&conform::CONFORMANCE_REPORT);

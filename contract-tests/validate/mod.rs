@@ -1,9 +1,18 @@
 //! `loa-validate` and what it stands on: the committed schemas, the documents of `fixtures/documents/`, and bad input.
 
 mod bad_input;
+mod ci;
+mod commands;
+mod corpus;
+mod differential;
 mod documents;
+mod formats;
+mod hostile;
+mod invariants;
 mod program;
+mod rules;
 mod schemas;
+mod verdicts;
 
 use camino::{Utf8Path, Utf8PathBuf};
 

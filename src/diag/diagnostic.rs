@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Span;
+use super::{Fix, Span};
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -44,6 +44,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Other places that belong to it.
     pub related: Vec<Related>,
+    /// What a program may change to mend it, where that is safe.
+    pub fix: Option<Fix>,
 }
 
 impl Diagnostic {
@@ -60,6 +62,7 @@ impl Diagnostic {
             found: None,
             help: None,
             related: Vec::new(),
+            fix: None,
         }
     }
 
@@ -111,6 +114,13 @@ impl Diagnostic {
         self
     }
 
+    /// Says what a program may change.
+    #[must_use]
+    pub fn fix(mut self, fix: Fix) -> Self {
+        self.fix = Some(fix);
+        self
+    }
+
     /// Moves every place `lines` further down, for a document that is a part of a file.
     #[must_use]
     pub(super) fn down(mut self, lines: u32) -> Self {
@@ -118,6 +128,7 @@ impl Diagnostic {
         for related in &mut self.related {
             related.span = related.span.down(lines);
         }
+        self.fix = self.fix.map(|fix| fix.down(lines));
         self
     }
 }

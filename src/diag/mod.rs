@@ -8,6 +8,7 @@
 mod budget;
 mod diagnostic;
 mod document;
+mod fix;
 mod node;
 mod place;
 mod read;
@@ -17,6 +18,7 @@ mod suggest;
 pub use budget::{Budget, Limit};
 pub use diagnostic::{Diagnostic, Related, Severity};
 pub use document::{Document, Format, tokens};
+pub use fix::{Edit, Fix};
 pub use node::{Entry, Node, Value};
 pub use place::{Place, Span};
 pub use read::{Read, documents};

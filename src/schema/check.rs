@@ -8,15 +8,36 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::explain::Case;
-use super::{Kind, Subject};
+use super::instance::Tree;
+use super::{Kind, Sequence, Subject, Trace, strangers};
 use crate::diag::{Budget, Diagnostic, Document, documents};
+
+/// How closely a document is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Also warns of keys that are tolerated in others' documents.
+    pub strict: bool,
+    /// Takes what the contract does not say and others write: other names of a phase, words in capitals, times without a
+    /// zone. Each is a warning then.
+    pub lenient: bool,
+}
 
 /// A kind whose schema is compiled: make one, then check many documents.
 #[derive(Debug)]
 pub struct Checker {
     kind: Kind,
     schema: Value,
-    validator: Validator,
+    validator: Validator<Tree>,
+    reading: Reading,
+}
+
+/// What is known of a file after the check.
+#[derive(Debug)]
+pub struct Examined {
+    /// Every finding, in the order of the file.
+    pub findings: Vec<Diagnostic>,
+    /// What the rules over several files need, of a kind that has such rules.
+    pub trace: Option<Trace>,
 }
 
 impl Checker {
@@ -30,9 +51,15 @@ impl Checker {
     #[must_use]
     pub fn new(kind: &Kind) -> Self {
         let schema = kind.schema();
-        let options = jsonschema::options().should_validate_formats(true);
+        let options = jsonschema::options_for::<Tree>().should_validate_formats(true);
         let validator = options.build(&schema).expect("a generated schema compiles");
-        Self { kind: *kind, schema, validator }
+        Self { kind: *kind, schema, validator, reading: Reading::default() }
+    }
+
+    /// The same, reading documents otherwise.
+    #[must_use]
+    pub fn reading(self, reading: Reading) -> Self {
+        Self { reading, ..self }
     }
 
     /// The kind.
@@ -45,28 +72,56 @@ impl Checker {
     /// from, for the format and the rules.
     #[must_use]
     pub fn check(&self, bytes: &[u8], path: &Utf8Path, budget: &Budget) -> Vec<Diagnostic> {
-        let documents = documents(bytes, self.kind.format_of(path), budget);
-        let findings = documents.flat_map(|document| match document {
-            Ok(document) => self.check_document(&document, path).0,
-            Err(finding) => vec![*finding],
-        });
-        bounded(findings)
+        self.examine(bytes, path, budget).findings
     }
 
-    /// The findings about one document that was read already, and the document as JSON has it. Of errors by the schema
-    /// there is at most one more than [`Checker::MOST_FINDINGS`], so that a caller sees that there are more.
+    /// As [`Checker::check`], and what the rules over several files need.
     #[must_use]
-    pub fn check_document(&self, document: &Document, path: &Utf8Path) -> (Vec<Diagnostic>, Value) {
-        let json = document.to_json();
-        let case = Case { schema: &self.schema, document };
-        let errors = self.validator.iter_errors(&json);
+    pub fn examine(&self, bytes: &[u8], path: &Utf8Path, budget: &Budget) -> Examined {
+        let mut sequence: Vec<Box<dyn Sequence>> =
+            self.kind.sequence_rules().iter().map(|rule| (rule.begin)()).collect();
+        let mut trace = None;
+        let findings = documents(bytes, self.kind.format_of(path), budget).flat_map(|document| match document {
+            Ok(document) => {
+                let subject = Subject { path, document: &document };
+                let mut findings = self.check_document(&document, path);
+                findings.extend(sequence.iter_mut().flat_map(|rule| rule.next(&subject)));
+                trace = trace.take().or_else(|| self.kind.trace(&subject));
+                findings
+            }
+            Err(finding) => vec![*finding],
+        });
+        let findings = bounded(findings);
+        Examined { findings, trace }
+    }
+
+    /// The findings about one document that was read already. Of errors by the schema there is at most one more than
+    /// [`Checker::MOST_FINDINGS`], so that a caller sees that there are more.
+    #[must_use]
+    pub fn check_document(&self, document: &Document, path: &Utf8Path) -> Vec<Diagnostic> {
+        let mut findings = self.by_schema(document);
+        let subject = Subject { path, document };
+        findings.extend(self.kind.lint_rules().iter().flat_map(|rule| (rule.check)(&subject)));
+        if self.reading.strict {
+            let said: HashSet<Option<String>> = findings.iter().map(|finding| finding.pointer.clone()).collect();
+            let warnings = strangers::warnings(&self.schema, document.root());
+            findings.extend(warnings.into_iter().filter(|warning| !said.contains(&warning.pointer)));
+        }
+        findings.sort_by(|a, b| (a.span, &a.pointer, a.code).cmp(&(b.span, &b.pointer, b.code)));
+        findings
+    }
+
+    fn by_schema(&self, document: &Document) -> Vec<Diagnostic> {
+        // Nearly every document is valid, and to see that costs less than to collect what is not.
+        if self.validator.is_valid(document.root()) {
+            return Vec::new();
+        }
+        let case = Case { schema: &self.schema, document, reading: self.reading };
+        let errors = self.validator.iter_errors(document.root());
         let mut findings: Vec<Diagnostic> =
             errors.flat_map(|error| case.explain(&error)).take(Self::MOST_FINDINGS + 1).collect();
         only_the_cause(&mut findings);
-        let subject = Subject { path, document };
-        findings.extend(self.kind.lint_rules().iter().flat_map(|rule| (rule.check)(&subject)));
-        findings.sort_by(|a, b| (a.span, &a.pointer, a.code).cmp(&(b.span, &b.pointer, b.code)));
-        (findings, json)
+        findings
     }
 
     /// The value that a file of one document holds, once nothing is wrong with it.
@@ -80,11 +135,11 @@ impl Checker {
         budget: &Budget,
     ) -> Result<T, Vec<Diagnostic>> {
         let document = Document::read(bytes, self.kind.format_of(path), budget).map_err(|finding| vec![*finding])?;
-        let (findings, json) = self.check_document(&document, path);
+        let findings = self.check_document(&document, path);
         if findings.iter().any(|finding| finding.severity == crate::diag::Severity::Error) {
             return Err(findings);
         }
-        serde_json::from_value(json).map_err(|error| {
+        serde_json::from_value(document.to_json()).map_err(|error| {
             let mut finding = Diagnostic::error("type", format!("the document cannot be read: {error}"));
             finding.span = document.span_of("");
             vec![finding]

@@ -2,46 +2,111 @@
 
 use serde_json::{Value, json};
 
-use super::{Kind, lint};
+use super::{Kind, Marks, lint, together};
 use crate::contract::{
-    Checkpoint, ContextState, EscalationReport, ExecutionState, OperatorRecord, PhaseResult, Signal,
+    Checkpoint, ContextState, EscalationReport, ExecutionState, MemoryDocument, Message, OperatorRecord, PhaseResult,
+    Signal, TrajectoryLine,
 };
 use crate::diag::Format;
 
 /// One phase's outcome.
 pub const CHECKPOINT: Kind = Kind::of::<Checkpoint>("checkpoint", || vec![checkpoint()])
     .place(".loa-checkpoint/<phase>.yaml")
-    .rules(&[lint::STEM_EQUALS_PHASE]);
+    .known_by(Marks {
+        paths: &[
+            ".loa-checkpoint/preflight.yaml",
+            ".loa-checkpoint/discovery.yaml",
+            ".loa-checkpoint/design.yaml",
+            ".loa-checkpoint/implementation.yaml",
+            ".loa-checkpoint/audit.yaml",
+            ".loa-checkpoint/submit.yaml",
+            ".loa-checkpoint/deploy.yaml",
+            ".loa-checkpoint/learning.yaml",
+            ".loa-checkpoint/phase-*.yaml",
+        ],
+        keys: &["execution_id", "phase", "exit_code"],
+    })
+    .rules(&[
+        lint::STEM_EQUALS_PHASE,
+        lint::PHASE_PREFIX,
+        lint::EXIT_CODE_AGAINST_ERRORS,
+        lint::SKIP_WITHOUT_DECISION,
+        lint::IDS_UNIQUE,
+    ])
+    .traced(together::trace);
 
 /// Everything a human needs to decide.
 pub const ESCALATION_REPORT: Kind = Kind::of::<EscalationReport>("escalation-report", || vec![escalation_report()])
-    .place(".loa-checkpoint/escalations/*.yaml");
+    .place(".loa-checkpoint/escalations/*.yaml")
+    .known_by(Marks {
+        paths: &[".loa-checkpoint/escalations/*.yaml", ".loa-checkpoint/escalations/*.json"],
+        keys: &["trigger", "state", "context"],
+    })
+    .rules(&[lint::ONE_EXECUTION, lint::IDS_UNIQUE]);
 
 /// The last known state of the context.
-pub const CONTEXT_STATE: Kind =
-    Kind::of::<ContextState>("context-state", || vec![context_state()]).place(".loa-checkpoint/context-state.yaml");
+pub const CONTEXT_STATE: Kind = Kind::of::<ContextState>("context-state", || vec![context_state()])
+    .place(".loa-checkpoint/context-state.yaml")
+    .known_by(Marks { paths: &[".loa-checkpoint/context-state.yaml"], keys: &["warning_level", "current_tokens"] });
 
 /// Who operates the run.
-pub const OPERATOR_TYPE: Kind =
-    Kind::of::<OperatorRecord>("operator-type", || vec![operator_type()]).place(".loa-checkpoint/operator-type.yaml");
+pub const OPERATOR_TYPE: Kind = Kind::of::<OperatorRecord>("operator-type", || vec![operator_type()])
+    .place(".loa-checkpoint/operator-type.yaml")
+    .known_by(Marks { paths: &[".loa-checkpoint/operator-type.yaml"], keys: &["operator_type"] });
 
 /// Where an execution stands.
-pub const EXECUTION_STATE: Kind =
-    Kind::of::<ExecutionState>("execution-state", || vec![execution_state()]).place("what `loa-run state` prints");
+pub const EXECUTION_STATE: Kind = Kind::of::<ExecutionState>("execution-state", || vec![execution_state()])
+    .place("what `loa-run state` prints")
+    .known_by(Marks { paths: &[], keys: &["current_phase", "completed_phases"] })
+    .rules(&[lint::ONE_EXECUTION]);
 
 /// What a stage leaves for its checkpoint.
-pub const PHASE_RESULT: Kind =
-    Kind::of::<PhaseResult>("phase-result", || vec![phase_result()]).place("what a stage writes to $LOA_RESULT_FILE");
+pub const PHASE_RESULT: Kind = Kind::of::<PhaseResult>("phase-result", || vec![phase_result()])
+    .place("what a stage writes to $LOA_RESULT_FILE")
+    .rules(&[lint::IDS_UNIQUE]);
 
 /// Lines of the signal stream or of the event stream.
 pub const SIGNAL: Kind = Kind::of::<Signal>("signal", signals)
     .place("lines of $LOA_SIGNAL_FILE and $LOA_EVENT_FILE")
+    .known_by(Marks { paths: &["signals.jsonl", "events.jsonl"], keys: &["type"] })
+    .written_in(Format::JsonLines);
+
+/// What Loa remembers: one entry or a list.
+pub const MEMORY: Kind = Kind::of::<MemoryDocument>("memory", memories)
+    .place("grimoires/loa/memory/*.yaml")
+    .known_by(Marks { paths: &["grimoires/*/memory/*.yaml"], keys: &["id", "category", "content", "source"] })
+    .rules(&[lint::MEMORY_CONFIDENCE, lint::MEMORY_FILE, lint::MEMORY_DATE, lint::MEMORY_LIFETIME, lint::IDS_UNIQUE]);
+
+/// What Loa's agents did, one line each.
+pub const TRAJECTORY: Kind = Kind::of::<TrajectoryLine>("trajectory", trajectories)
+    .place("grimoires/loa/a2a/trajectory/*.jsonl")
+    .known_by(Marks { paths: &["trajectory/*.jsonl"], keys: &["ts", "agent", "action"] })
+    .in_sequence(&[lint::TIME_ORDER])
+    .written_in(Format::JsonLines);
+
+/// The messages of a session, one line each.
+pub const MESSAGES: Kind = Kind::of::<Message>("messages", messages)
+    .place("sessions/<id>/messages.json")
+    .known_by(Marks { paths: &["messages.json", "messages-*.json"], keys: &["sessionId", "seq", "type"] })
+    .rules(&[lint::PARTIAL_RANGE])
+    .in_sequence(&[lint::MESSAGE_ORDER])
     .written_in(Format::JsonLines);
 
 /// Every kind of the contract's own documents.
 #[must_use]
 pub fn contract_kinds() -> Vec<Kind> {
-    vec![CHECKPOINT, ESCALATION_REPORT, CONTEXT_STATE, OPERATOR_TYPE, EXECUTION_STATE, PHASE_RESULT, SIGNAL]
+    vec![
+        CHECKPOINT,
+        ESCALATION_REPORT,
+        CONTEXT_STATE,
+        OPERATOR_TYPE,
+        EXECUTION_STATE,
+        PHASE_RESULT,
+        SIGNAL,
+        MEMORY,
+        TRAJECTORY,
+        MESSAGES,
+    ]
 }
 
 fn checkpoint() -> Value {
@@ -152,5 +217,50 @@ fn signals() -> Vec<Value> {
             "recommendation": "Consider running checkpoint and compaction"
         }),
         json!({"type": "COMPACTION_REQUEST", "clear_targets": ["stale_tool_results"], "preserve": ["decision_records"]}),
+    ]
+}
+
+fn memories() -> Vec<Value> {
+    let entry = json!({
+        "id": "MEM-20261120-001",
+        "category": "decision",
+        "content": "Sessions live in the database",
+        "confidence": 0.95,
+        "source": {"session_id": "session-1", "timestamp": "2026-11-20T09:21:00Z", "phase": "design"},
+        "ttl": "permanent",
+        "tags": ["sessions"]
+    });
+    vec![entry.clone(), json!([entry])]
+}
+
+fn trajectories() -> Vec<Value> {
+    vec![json!({
+        "ts": "2026-11-20T09:30:00Z",
+        "agent": "implementing-tasks",
+        "action": "Wrote the session store",
+        "phase": "implementation",
+        "outcome": {"status": "success"}
+    })]
+}
+
+fn messages() -> Vec<Value> {
+    let message = |seq: u32, kind: &str, payload: Value| {
+        json!({
+            "id": format!("7f1b7f0a-3d0c-4f52-9d3c-0f8f6a1c2b{seq:02}"),
+            "sessionId": "session-1",
+            "ts": "2026-11-20T09:30:00Z",
+            "type": kind,
+            "level": "info",
+            "seq": seq,
+            "payload": payload
+        })
+    };
+    vec![
+        message(
+            1,
+            "init",
+            json!({"runnerVersion": "1.2.3", "adapter": "claude", "repo": "org/tally", "branch": "main"}),
+        ),
+        message(2, "command_end", json!({"cmd": "make test", "exitCode": 0, "durationMs": 812})),
     ]
 }

@@ -6,9 +6,11 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Error;
 use serde_json::Value;
 
-use super::Checker;
 use super::expect::{alternatives, asks, resolve, words};
 use super::forms::Forms;
+use super::mend::{self, reword, same_but_case};
+use super::{Checker, Reading};
+use crate::contract::Phase;
 use crate::diag::{Diagnostic, Document, Entry, Node, Value as Found, closest, tokens};
 
 /// A schema and the document that did not pass it.
@@ -16,6 +18,7 @@ use crate::diag::{Diagnostic, Document, Entry, Node, Value as Found, closest, to
 pub(super) struct Case<'a> {
     pub(super) schema: &'a Value,
     pub(super) document: &'a Document,
+    pub(super) reading: Reading,
 }
 
 impl Case<'_> {
@@ -121,7 +124,7 @@ impl Case<'_> {
                 ("length", format!("{what} is too long"))
             }
             Error::Pattern { .. } => ("pattern", format!("{what} has the wrong form")),
-            _ => ("schema", error.to_string()),
+            _ => ("schema", error.masked().to_string()),
         };
         let shape = self.shape(error);
         let mut finding = Diagnostic::error(code, message).of(pointer);
@@ -129,7 +132,28 @@ impl Case<'_> {
         finding.expected = words(self.schema, shape);
         finding.found = node.map(Node::describe);
         finding.help = node.and_then(|node| remedy(node, shape));
-        finding
+        finding.fix = node.and_then(|node| mend::fix(node, shape));
+        node.and_then(|node| self.tolerated(&finding, node, shape)).unwrap_or(finding)
+    }
+
+    /// The warning that takes an error's place where a lenient reading takes the value.
+    fn tolerated(&self, finding: &Diagnostic, node: &Node, shape: &Value) -> Option<Diagnostic> {
+        let text = node.as_str().filter(|_| self.reading.lenient)?;
+        let words = shape.get("enum").and_then(Value::as_array);
+        let warning = if let Some(phase) = alias(text, shape) {
+            let message = format!("`{text}` is Loa's other name for the phase `{phase}`");
+            let fix = reword("write the contract's name of the phase", node, phase.as_str());
+            Diagnostic { fix, ..Diagnostic::warning("phase-alias", message) }
+        } else if let Some(word) = words.and_then(|words| same_but_case(text, words)) {
+            let message = format!("{} is `{word}` in capitals", title(error_pointer(finding)));
+            Diagnostic { fix: finding.fix.clone(), ..Diagnostic::warning("word-case", message) }
+        } else if finding.code == "format" && text.parse::<jiff::civil::DateTime>().is_ok() {
+            Diagnostic::warning("time-without-zone", format!("{} has no zone", title(error_pointer(finding))))
+        } else {
+            return None;
+        };
+        let Diagnostic { span, pointer, expected, found, help, .. } = finding.clone();
+        Some(Diagnostic { span, pointer, expected, found, help, ..warning })
     }
 
     /// An alternative of shapes: told apart by its one key or a bare word (see [`Forms`]), by a constant in it, or not at all.
@@ -166,11 +190,32 @@ impl Case<'_> {
             let words: Vec<Value> = constants.iter().map(|(_, word)| (**word).clone()).collect();
             return constants.first().map(|(pointer, _)| self.no_such_word(pointer, &words)).into_iter().collect();
         }
-        let meant = branches.iter().filter(|branch| constant(branch).is_none()).min_by_key(|branch| branch.len());
-        match meant {
-            None => vec![self.wrong(error)],
+        // A branch that asks for another type was not meant; of the others the one that is broken least.
+        let here = error.instance_path().as_str();
+        let mistyped = |branch: &[ValidationError<'static>]| {
+            let typed = |error: &ValidationError<'_>| matches!(error.kind(), Error::Type { .. });
+            branch.iter().any(|error| typed(error) && error.instance_path().as_str() == here)
+        };
+        let meant = branches.iter().filter(|branch| constant(branch).is_none() && !mistyped(branch));
+        match meant.min_by_key(|branch| branch.len()) {
+            None => vec![self.of_no_type(error, branches)],
             Some(branch) => branch.iter().flat_map(|error| self.explain(error)).collect(),
         }
+    }
+
+    /// A value whose type is none that a choice has: the types of all branches are what was expected.
+    fn of_no_type(&self, error: &ValidationError<'_>, branches: &[Vec<ValidationError<'static>>]) -> Diagnostic {
+        let here = error.instance_path().as_str();
+        let typed = |error: &&ValidationError<'static>| {
+            matches!(error.kind(), Error::Type { .. }) && error.instance_path().as_str() == here
+        };
+        let mut findings =
+            branches.iter().filter_map(|branch| branch.iter().find(typed)).map(|error| self.wrong(error));
+        let Some(first) = findings.next() else { return self.wrong(error) };
+        let mut expected: Vec<String> =
+            first.expected.clone().into_iter().chain(findings.filter_map(|f| f.expected)).collect();
+        expected.dedup();
+        Diagnostic { expected: Some(expected.join(", or ")).filter(|words| !words.is_empty()), ..first }
     }
 
     fn no_such_word(&self, pointer: &str, words: &[Value]) -> Diagnostic {
@@ -191,6 +236,17 @@ impl Case<'_> {
     }
 }
 
+fn error_pointer(finding: &Diagnostic) -> &str {
+    finding.pointer.as_deref().unwrap_or_default()
+}
+
+/// The phase that a word means where a phase is asked for, and the word is one of Loa's other names.
+fn alias(text: &str, shape: &Value) -> Option<Phase> {
+    let words = shape.get("enum")?.as_array()?;
+    let phases = words.len() == Phase::WORDS.len() && words.iter().zip(Phase::WORDS).all(|(a, b)| a == b);
+    if phases { Phase::by_alias(text) } else { None }
+}
+
 /// The keys that a schema names.
 fn known(shape: &Value) -> Vec<&str> {
     match shape.get("properties") {
@@ -205,6 +261,9 @@ fn remedy(node: &Node, shape: &Value) -> Option<String> {
     let asked = |kind: &str| asks(shape, kind);
     // In quotes it would be a text, and still none of those that are right.
     let in_form = ["enum", "format", "pattern"].iter().any(|rule| shape.get(rule).is_some());
+    if let Some(phase) = node.as_str().and_then(|text| alias(text, shape)) {
+        return Some(format!("Loa's texts also say so; the contract's word is `{phase}`"));
+    }
     match &node.value {
         Found::Null => Some("give it a value; a key without one is left out, not null".to_owned()),
         Found::Str(text) if (asked("integer") || asked("number")) && text.parse::<f64>().is_ok() => {

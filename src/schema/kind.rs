@@ -4,8 +4,9 @@ use camino::Utf8Path;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
-use super::generate;
-use crate::diag::{Diagnostic, Document, Format};
+use super::together::Trace;
+use super::{Explanation, Marks, Rule, SequenceRule, Subject, generate};
+use crate::diag::Format;
 
 /// A kind of document. A module that owns a type declares its kind in one expression:
 ///
@@ -32,26 +33,9 @@ pub struct Kind {
     generate: fn(&mut SchemaGenerator) -> Schema,
     examples: fn() -> Vec<Value>,
     rules: &'static [Rule],
-}
-
-/// What a schema cannot say about a document: one rule, which finds nothing where it does not apply.
-#[derive(Debug, Clone, Copy)]
-pub struct Rule {
-    /// Stable name, in kebab case; the code of its findings.
-    pub id: &'static str,
-    /// What the rule asks for, in one sentence.
-    pub about: &'static str,
-    /// The rule. It also sees documents that the schema refuses.
-    pub check: fn(&Subject<'_>) -> Vec<Diagnostic>,
-}
-
-/// A document as a rule sees it.
-#[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
-    /// Where the document was read from.
-    pub path: &'a Utf8Path,
-    /// The document.
-    pub document: &'a Document,
+    sequence: &'static [SequenceRule],
+    marks: Marks,
+    trace: fn(&Subject<'_>) -> Option<Trace>,
 }
 
 impl Kind {
@@ -67,6 +51,9 @@ impl Kind {
             generate: SchemaGenerator::root_schema_for::<T>,
             examples,
             rules: &[],
+            sequence: &[],
+            marks: Marks::NONE,
+            trace: |_| None,
         }
     }
 
@@ -88,6 +75,27 @@ impl Kind {
     #[must_use]
     pub const fn rules(mut self, rules: &'static [Rule]) -> Self {
         self.rules = rules;
+        self
+    }
+
+    /// Adds rules over the documents of one file in their order.
+    #[must_use]
+    pub const fn in_sequence(mut self, rules: &'static [SequenceRule]) -> Self {
+        self.sequence = rules;
+        self
+    }
+
+    /// Says how such documents are recognised.
+    #[must_use]
+    pub const fn known_by(mut self, marks: Marks) -> Self {
+        self.marks = marks;
+        self
+    }
+
+    /// Says what is kept of such a document for the rules over several files.
+    #[must_use]
+    pub(super) const fn traced(mut self, trace: fn(&Subject<'_>) -> Option<Trace>) -> Self {
+        self.trace = trace;
         self
     }
 
@@ -116,6 +124,30 @@ impl Kind {
     #[must_use]
     pub fn lint_rules(&self) -> &'static [Rule] {
         self.rules
+    }
+
+    /// The rules over the documents of one file in their order.
+    #[must_use]
+    pub fn sequence_rules(&self) -> &'static [SequenceRule] {
+        self.sequence
+    }
+
+    /// The words for every rule of the kind.
+    #[must_use]
+    pub fn explanations(&self) -> Vec<Explanation> {
+        let rules = self.rules.iter().map(|rule| rule.text);
+        rules.chain(self.sequence.iter().map(|rule| rule.text)).collect()
+    }
+
+    /// How such documents are recognised.
+    #[must_use]
+    pub fn marks(&self) -> Marks {
+        self.marks
+    }
+
+    /// What is kept of a document for the rules over several files.
+    pub(super) fn trace(&self, subject: &Subject<'_>) -> Option<Trace> {
+        (self.trace)(subject)
     }
 
     /// The JSON Schema, draft 2020-12, generated from the type.

@@ -5,21 +5,37 @@
 //! reads, checks by schema, then by rules, and maps every finding to its place in the file. Schema first and types second:
 //! a typed read alone accepts what the contract forbids, such as `exit_code: "0"`.
 
+mod artifacts;
 mod check;
 mod contract;
 mod expect;
 mod explain;
+mod foreign;
 mod forms;
 mod generate;
+mod instance;
 mod kind;
 mod lint;
+mod mend;
+mod recognise;
+mod rule;
+mod rulebook;
+mod strangers;
+mod together;
 
-pub use check::Checker;
+pub use check::{Checker, Examined, Reading};
 pub use contract::{
-    CHECKPOINT, CONTEXT_STATE, ESCALATION_REPORT, EXECUTION_STATE, OPERATOR_TYPE, PHASE_RESULT, SIGNAL, contract_kinds,
+    CHECKPOINT, CONTEXT_STATE, ESCALATION_REPORT, EXECUTION_STATE, MEMORY, MESSAGES, OPERATOR_TYPE, PHASE_RESULT,
+    SIGNAL, TRAJECTORY, contract_kinds,
 };
+pub use foreign::Foreign;
 pub use generate::schema_id;
-pub use kind::{Kind, Rule, Subject};
+pub use kind::Kind;
+pub use recognise::{Marks, by_content, by_path};
+pub use rule::{Example, Explanation, Rule, Sequence, SequenceRule, Subject};
+pub use rulebook::schema_rules;
+pub use strangers::misspelt_keys;
+pub use together::{Trace, together};
 
 #[cfg(test)]
 mod tests;

@@ -53,7 +53,7 @@ fn expected_found_and_help_are_in_plain_words() {
         ("exit_code: 0", "exit_code:", "0, 1 or 2", "nothing (null)", Some("give it a value")),
         ("exit_code: 0", "exit_cod: 0", "`exit_code`: 0, 1 or 2", "no such key", Some("did you mean `exit_code`?")),
         ("phase: design", "phase: desing", phases, "the text \"desing\"", Some("did you mean `design`?")),
-        ("phase: design", "phase: quality", phases, "the text \"quality\"", None),
+        ("phase: design", "phase: quality", phases, "the text \"quality\"", Some("`audit`")),
         ("\"e-1\"", "20260131", "a text that is not empty", "the number 20260131", Some("put it in quotes")),
         ("\"e-1\"", "\"\"", "a text that is not empty", "the text \"\"", None),
         ("summary: no", "summary: {a: 1}", "a text", "a mapping of 1 key", None),
@@ -134,7 +134,7 @@ fn a_signal_is_explained_by_the_type_that_it_names() {
 fn a_checkpoint_is_named_after_its_phase_where_a_runtime_looks_for_it() {
     let stem = |path: &str| check(&CHECKPOINT, path, GOOD).iter().map(|finding| finding.code).collect::<Vec<_>>();
     assert_eq!(stem("w/.loa-checkpoint/design.yaml"), [""; 0]);
-    assert_eq!(stem("w/.loa-checkpoint/phase-design.yaml"), ["stem-equals-phase"]);
+    assert_eq!(stem("w/.loa-checkpoint/phase-design.yaml"), ["phase-prefix"]);
     assert_eq!(stem(".loa-checkpoint/audit.yaml"), ["stem-equals-phase"]);
     assert_eq!(stem("elsewhere/audit.yaml"), [""; 0]);
 }

@@ -173,16 +173,12 @@ fn measure(node: &Node) -> (u64, u64, u64) {
     sum
 }
 
-/// Keys are compared in sorted order, so that a mapping of many keys costs no more than its sort.
+/// A mapping in which no key stands twice.
 fn without_duplicates(entries: Vec<Entry>) -> Read<Vec<Entry>> {
-    let mut order: Vec<usize> = (0..entries.len()).collect();
-    order.sort_by(|a, b| entries[*a].key.cmp(&entries[*b].key).then(a.cmp(b)));
-    let first_pair =
-        order.windows(2).filter(|pair| entries[pair[0]].key == entries[pair[1]].key).min_by_key(|pair| pair[1]);
-    match first_pair {
+    match first_pair(&entries) {
         None => Ok(entries),
-        Some(pair) => {
-            let (first, second) = (&entries[pair[0]], &entries[pair[1]]);
+        Some((first, second)) => {
+            let (first, second) = (&entries[first], &entries[second]);
             Err(Diagnostic::error("duplicate-key", format!("the key `{}` stands twice in one mapping", second.key))
                 .at(second.key_span)
                 .found(format!("`{}` again; it stands at {} already", second.key, first.key_span.start))
@@ -191,4 +187,20 @@ fn without_duplicates(entries: Vec<Entry>) -> Read<Vec<Entry>> {
                 .into())
         }
     }
+}
+
+/// The first key that stands there again, with its first place.
+///
+/// Nearly every mapping is small, and there every pair is looked at; a large one costs no more than its sort.
+fn first_pair(entries: &[Entry]) -> Option<(usize, usize)> {
+    const SMALL: usize = 12;
+    let same = |a: usize, b: usize| entries[a].key == entries[b].key;
+    if entries.len() <= SMALL {
+        return (1..entries.len())
+            .find_map(|second| (0..second).find(|first| same(*first, second)).map(|first| (first, second)));
+    }
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    order.sort_by(|a, b| entries[*a].key.cmp(&entries[*b].key).then(a.cmp(b)));
+    let pairs = order.windows(2).filter(|pair| same(pair[0], pair[1]));
+    pairs.min_by_key(|pair| pair[1]).map(|pair| (pair[0], pair[1]))
 }

@@ -2,10 +2,38 @@
 
 use std::ops::Range;
 
-use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet, Title};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Snippet, Title};
 
-use super::Source;
+use super::text::{count, harmless};
+use super::{Checked, Renderer, Source, Summary};
 use crate::diag::{Diagnostic, Severity, Span};
+
+/// Every finding with its line, and nothing at the end.
+#[derive(Debug)]
+pub(super) struct Full;
+
+impl Renderer for Full {
+    /// A file that is wrong all over is cut short: nobody reads on, and the formats for machines have all of it.
+    fn file(&mut self, checked: &Checked<'_>) -> String {
+        const MOST: usize = 50;
+        let name = harmless(checked.file);
+        let text = String::from_utf8_lossy(checked.bytes);
+        let source = Source::new(&name, &text);
+        let mut output = String::new();
+        for finding in checked.findings.iter().take(MOST) {
+            output.push_str(&full(&source, finding));
+            output.push_str("\n\n");
+        }
+        if let more @ 1.. = checked.findings.len().saturating_sub(MOST) {
+            output.extend([&name, ": ", &count(more, "more finding"), "; --format json lists all\n\n"]);
+        }
+        output
+    }
+
+    fn end(&mut self, _: &Summary) -> String {
+        String::new()
+    }
+}
 
 /// A finding with the line it is about. The text is styled for a terminal; whoever prints it drops the colours where they
 /// are not wanted. Ends without a line end.
@@ -15,7 +43,7 @@ pub fn full(source: &Source<'_>, finding: &Diagnostic) -> String {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(finding.message.as_str()).id(finding.code);
+    let title = level.primary_title(harmless(&finding.message)).id(finding.code);
     let mut group = match finding.span {
         None => title.element(Origin::path(source.name)),
         Some(span) => located(title, source, finding, span),
@@ -23,10 +51,10 @@ pub fn full(source: &Source<'_>, finding: &Diagnostic) -> String {
     let notes = [("expected", &finding.expected), ("found", &finding.found), ("help", &finding.help)];
     for (name, text) in notes {
         if let Some(text) = text {
-            group = group.element(Level::NOTE.with_name(name).message(text.as_str()));
+            group = group.element(Level::NOTE.with_name(name).message(harmless(text)));
         }
     }
-    Renderer::styled().render(&[group])
+    annotate_snippets::Renderer::styled().render(&[group])
 }
 
 /// All findings about one file as [`full`] shows them, one below the other.

@@ -1,8 +1,43 @@
-//! For machines: one finding as one JSON object. The keys and their meaning are a contract with whoever reads them.
+//! For machines: one JSON document. The keys and their meaning are a contract with whoever reads them.
 
 use serde_json::{Value, json};
 
+use super::{Checked, Renderer, Summary};
 use crate::diag::Diagnostic;
+
+/// The version of what [`Json`] and `json-lines` write.
+pub(super) const VERSION: u32 = 1;
+
+/// All findings in one document, once the last is known.
+#[derive(Debug, Default)]
+pub(super) struct Json {
+    findings: Vec<Value>,
+}
+
+impl Renderer for Json {
+    fn file(&mut self, checked: &Checked<'_>) -> String {
+        self.findings.extend(checked.findings.iter().map(|finding| of_kind(checked, finding)));
+        String::new()
+    }
+
+    fn end(&mut self, summary: &Summary) -> String {
+        let document = json!({
+            "version": VERSION,
+            "files": summary.files,
+            "invalid": summary.invalid,
+            "findings": self.findings,
+            "unreadable": summary.unread,
+        });
+        format!("{document:#}\n")
+    }
+}
+
+/// A finding with the kind of its document.
+pub(super) fn of_kind(checked: &Checked<'_>, finding: &Diagnostic) -> Value {
+    let mut object = json(checked.file, finding);
+    object["kind"] = checked.kind.into();
+    object
+}
 
 /// A finding as JSON. `line`, `column`, `end_line` and `end_column` count from 1, the end is after the last character;
 /// what is unknown is left out.

@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../../contract-tests/validate/invariants.rs"]
+mod invariants;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| invariants::json(bytes));

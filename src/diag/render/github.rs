@@ -1,0 +1,56 @@
+//! GitHub's workflow commands: each line becomes an annotation on the line of the file that it names.
+//!
+//! GitHub shows ten errors and ten warnings of a step; the others stand in its log.
+
+use super::text::{harmless, in_full, severity};
+use super::{Checked, Renderer, Summary};
+use crate::diag::{Diagnostic, Span};
+
+/// `::error file=…,line=…,col=…,title=…::message`.
+#[derive(Debug)]
+pub(super) struct Github {
+    pub(super) tool: &'static str,
+}
+
+impl Renderer for Github {
+    fn file(&mut self, checked: &Checked<'_>) -> String {
+        checked.findings.iter().map(|finding| self.command(checked.file, finding)).collect()
+    }
+
+    fn end(&mut self, summary: &Summary) -> String {
+        let command = |file: &str, message: &str| {
+            let title = property(&format!("{}: not read", self.tool));
+            format!("::error file={},title={title}::{}\n", property(file), data(message))
+        };
+        summary.unread.iter().map(|unread| command(&unread.file, &unread.message)).collect()
+    }
+}
+
+impl Github {
+    fn command(&self, file: &str, finding: &Diagnostic) -> String {
+        let place = finding.span.map(place).unwrap_or_default();
+        let title = property(&format!("{} ({})", self.tool, finding.code));
+        let message = data(&in_full(finding).join("\n"));
+        format!("::{} file={}{place},title={title}::{message}\n", severity(finding), property(file))
+    }
+}
+
+/// GitHub takes columns only where the first and the last line are the same.
+fn place(span: Span) -> String {
+    let (start, end) = (span.start, span.end);
+    if start.line == end.line {
+        format!(",line={},col={},endColumn={}", start.line, start.column, end.column)
+    } else {
+        format!(",line={},endLine={}", start.line, end.line)
+    }
+}
+
+/// The text after the second `::`.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// The value of a property, in which a colon or a comma would end it.
+fn property(text: &str) -> String {
+    data(&harmless(text)).replace(':', "%3A").replace(',', "%2C")
+}
