@@ -186,6 +186,26 @@ fn a_daemon_is_ended_by_the_guard_and_without_a_guard_by_the_next_start() {
 }
 
 #[test]
+fn a_daemon_of_a_session_that_called_its_human_and_died_is_ended_by_the_next() {
+    let daemon = "setsid sh -c 'echo $$ > daemon; exec sleep 60' & until test -s daemon; do :; done; sleep 60";
+    let workspace = Workspace::only(&[("design", &format!("test -f go && exit 0; {daemon}"))]);
+    let run = workspace.start();
+    until("the daemon is up", || !workspace.read("daemon").is_empty());
+    let guard = children(run.id())
+        .into_iter()
+        .find(|child| fs::read_to_string(format!("/proc/{child}/cmdline")).is_ok_and(|line| line.contains("__guard")));
+    signal(guard.expect("a guard"), "KILL");
+    kill(run);
+    // As if it had died a moment later: its human was called and has answered, its processes were not ended yet.
+    let record = workspace.read(".loa-run/run.yaml");
+    assert!(record.contains("status: 'running'"), "{record}");
+    workspace.write(".loa-run/run.yaml", &record.replace("status: 'running'", "status: 'resolved'"));
+    workspace.write("go", "");
+    workspace.resume().exits(0).says(&["ended"]);
+    assert!(!alive(workspace.read("daemon").trim()));
+}
+
+#[test]
 fn what_a_stage_leaves_in_its_group_is_gone_before_the_next_begins() {
     let look = "case $(ps -o stat= -p $(cat child)) in ''|Z*) exit 0;; esac; exit 2";
     let workspace = Workspace::only(&[("design", "sleep 60 & echo $! > child; exit 0"), ("submit", look)]);

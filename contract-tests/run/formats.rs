@@ -36,6 +36,18 @@ fn an_execution_of_format_1_is_resumed() {
 }
 
 #[test]
+fn a_history_of_format_1_is_reported() {
+    let workspace = first_day();
+    workspace.write(".loa-run/history.jsonl", &fixture("history.jsonl"));
+    let report = workspace.loa(&["report", "--json"]).exits(0).stdout;
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    let attempts = report["attempts"].as_array().expect("a list");
+    let outcomes: Vec<_> = attempts.iter().map(|attempt| attempt["outcome"].clone()).collect();
+    assert_eq!(outcomes, ["retry", "success", "blocked"]);
+    assert_eq!((&report["unreadable"], &report["context"][0]["level"]), (&0.into(), &"soft".into()));
+}
+
+#[test]
 fn a_report_and_a_context_state_of_format_1_are_valid() {
     let workspace = first_day();
     workspace.write("report.yaml", &fixture("escalation.yaml"));
@@ -44,6 +56,42 @@ fn a_report_and_a_context_state_of_format_1_are_valid() {
     let layout = loa::store::Layout::new(workspace.path(""));
     let state = loa::store::read_context_state(&layout).expect("valid").expect("there");
     assert_eq!((state.current_tokens, state.soft_limit), (1500, 1000));
+}
+
+#[test]
+fn the_session_of_an_agent_of_format_1_is_gone_on_with() {
+    let workspace = first_day();
+    fs::create_dir(workspace.path(".loa-run/sessions")).expect("made");
+    workspace.write(".loa-run/sessions/design.yaml", &fixture("session.yaml"));
+    let layout = loa::store::Layout::new(workspace.path(""));
+    let record = loa::store::read_agent_record(&layout, loa::contract::Phase::Design).expect("valid").expect("there");
+    assert_eq!(record.session.as_deref(), Some("5f0c1a52-0a4e-4b7e-9a57-2f6f5d1f8a11"));
+    assert_eq!(record.invocations[0].code, Some(143));
+    assert_eq!(record.invocations[1].signal.as_deref(), Some("SIGKILL"));
+    loa::store::write_agent_record(&layout, &record).expect("written");
+    assert_eq!(loa::store::read_agent_record(&layout, loa::contract::Phase::Design).expect("valid"), Some(record));
+}
+
+#[test]
+fn a_newer_version_of_each_format_is_refused_and_left_alone() {
+    let newer = |name| fixture(name).replace("version: 1", "version: 2") + "miracle: true\n";
+    for (file, text) in
+        [(".loa-run/run.yaml", newer("run.yaml")), (".loa-checkpoint/context-state.yaml", newer("context-state.yaml"))]
+    {
+        let workspace = first_day();
+        workspace.write(file, &text);
+        let ran = workspace.loa(&["resume", "--plan", "plan.json"]).exits(78);
+        ran.says(&[file, "version 2", "left as it is"]);
+        assert_eq!(workspace.read(file), text);
+        assert!(workspace.ran().is_empty(), "nothing was started");
+    }
+    let workspace = first_day();
+    fs::create_dir(workspace.path(".loa-run/sessions")).expect("made");
+    workspace.write(".loa-run/sessions/design.yaml", &newer("session.yaml"));
+    let layout = loa::store::Layout::new(workspace.path(""));
+    let refused = loa::store::read_agent_record(&layout, loa::contract::Phase::Design);
+    assert!(matches!(refused, Err(loa::store::StoreError::Newer { found: 2, known: 1, .. })), "{refused:?}");
+    assert_eq!(workspace.read(".loa-run/sessions/design.yaml"), newer("session.yaml"));
 }
 
 #[test]

@@ -3,13 +3,22 @@
 //! A test makes a [`Workspace`], says what each phase does, runs the program and looks at the disk. Retries wait a
 //! millisecond; nothing here sleeps to let time pass: tests wait for a file to appear or a process to go.
 
+mod agents;
 mod answers;
 mod bad_input;
+mod calls;
+mod configuration;
 mod context;
 mod crash;
 mod exits;
+mod features;
 mod formats;
+mod host;
+mod model;
+mod people;
 mod remediation;
+mod secrets;
+mod sweep;
 mod workspace;
 
 use workspace::{Workspace, until};

@@ -146,6 +146,14 @@ impl Workspace {
         reports.remove(0)
     }
 
+    /// The only report for people.
+    pub(super) fn read_report(&self) -> String {
+        let folder = self.path(".loa-checkpoint/escalations");
+        let entries = fs::read_dir(folder).expect("a report").map(|entry| entry.expect("listed").path());
+        let text = |path: PathBuf| fs::read_to_string(path).expect("readable");
+        entries.filter(|path| path.extension().is_some_and(|extension| extension == "md")).map(text).collect()
+    }
+
     pub(super) fn record(&self) -> Value {
         yaml(&self.path(".loa-run/run.yaml"))
     }
@@ -160,6 +168,8 @@ pub(super) fn program(file: &Path, folder: &Path, arguments: &[&str]) -> Command
             command.env_remove(name);
         }
     }
+    // The user's own configuration is none of the test's business.
+    command.env("XDG_CONFIG_HOME", folder.join(".config"));
     command
 }
 

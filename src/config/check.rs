@@ -1,14 +1,17 @@
 //! What a schema cannot say about a configuration: rules over two values, and keys that look alive and are not.
 
-use super::ConfigDocument;
+use serde_json::Value;
+
 use super::origin::Origin;
 use super::settings::Origins;
+use super::{ConfigDocument, agents};
 use crate::contract::BudgetRange;
-use crate::diag::{Diagnostic, Document, Entry, Node, closest};
+use crate::diag::{Diagnostic, Document, Node};
+use crate::schema::misspelt_keys;
 
 /// Two values in the wrong order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Conflict {
+struct Conflict {
     message: String,
     /// The value that should be the lower one, and its JSON pointer.
     low: (u64, &'static str),
@@ -19,12 +22,12 @@ pub(super) struct Conflict {
 }
 
 impl Conflict {
-    /// The finding, about the value that somebody is most likely to mend: one in the file before one from elsewhere, and
+    /// The finding, about the value that somebody is most likely to mend: one in the workspace's file before one from elsewhere, and
     /// that before a default.
-    pub(super) fn finding(&self, origins: &Origins) -> Diagnostic {
+    fn finding(&self, origins: &Origins) -> Diagnostic {
         let rank = |pointer: &str| match origins.of(&dotted(pointer)) {
-            Origin::File { .. } => 0,
-            Origin::Flag(_) | Origin::Env(_) => 1,
+            Origin::File { .. } if origins.node(pointer).is_some() => 0,
+            Origin::File { .. } | Origin::Flag(_) | Origin::Env(_) => 1,
             Origin::Default => 2,
         };
         let (about, word, other) = if rank(self.low.1) <= rank(self.high.1) {
@@ -37,21 +40,27 @@ impl Conflict {
             .expected(format!("{word} {}", other.0))
             .help(format!("the other value, `{}`, comes from: {}", dotted(other.1), origins.of(&dotted(other.1))));
         match origins.of(&dotted(about)) {
-            Origin::File { .. } => pointing_at(origins.node(about), finding),
+            Origin::File { .. } if origins.node(about).is_some() => pointing_at(origins.node(about), finding),
             elsewhere => Diagnostic { message: format!("{elsewhere}: {}", self.message), ..finding },
         }
     }
 }
 
-fn pointing_at(node: Option<&Node>, finding: Diagnostic) -> Diagnostic {
+pub(super) fn pointing_at(node: Option<&Node>, finding: Diagnostic) -> Diagnostic {
     match node {
         Some(node) => finding.at(node.head()).found(node.describe()),
         None => finding,
     }
 }
 
-/// Every rule over two values that the configuration breaks.
-pub(super) fn conflicts(config: &ConfigDocument) -> Vec<Conflict> {
+/// Every rule over several values that the configuration breaks.
+pub(super) fn conflicts(config: &ConfigDocument, origins: &Origins) -> Vec<Diagnostic> {
+    let crossed = crossed(config);
+    crossed.iter().map(|conflict| conflict.finding(origins)).chain(agents::findings(config, origins)).collect()
+}
+
+/// Every pair of values in the wrong order.
+fn crossed(config: &ConfigDocument) -> Vec<Conflict> {
     let context = config.autonomous_agent.context;
     let mut found = Vec::new();
     if context.soft_limit_tokens >= context.hard_limit_tokens {
@@ -99,7 +108,7 @@ const DEAD_KEYS: [&str; 6] = [
 ];
 
 /// What is allowed and still worth a look.
-pub(super) fn advice(document: &Document) -> Vec<Diagnostic> {
+pub(super) fn advice(document: &Document, schema: &Value) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut warn = |pointer: &str, message: String, help: &str| {
         if let Some(node) = document.node_at(pointer) {
@@ -117,25 +126,9 @@ pub(super) fn advice(document: &Document) -> Vec<Diagnostic> {
     if document.node_at(retries).is_some_and(|node| node.to_json().as_f64() > Some(3.0)) {
         warn(retries, "the contract allows 3 retries".to_owned(), "take 3 or fewer");
     }
-    found.extend(document.root().entries().iter().filter_map(misspelt_section));
+    let misspelt = misspelt_keys(schema, document.root());
+    found.extend(misspelt.into_iter().map(|finding| Diagnostic { code: "config-advice", ..finding }));
     found
-}
-
-/// The sections that are read.
-const SECTIONS: [&str; 6] = ["autonomous_agent", "run_mode", "effort", "context_editing", "memory_schema", "runtime"];
-
-/// A section of Loa's that looks like one of these and is none.
-const LOOKALIKE: &str = "autonomous_mode";
-
-/// Every section of Loa's passes, so a misspelt one would be lost without a word.
-fn misspelt_section(entry: &Entry) -> Option<Diagnostic> {
-    if SECTIONS.contains(&entry.key.as_str()) || entry.key == LOOKALIKE {
-        return None;
-    }
-    let section = closest(&entry.key, SECTIONS)?;
-    let finding = Diagnostic::warning("config-advice", format!("nothing reads the section `{}`", entry.key));
-    let (found, help) = (format!("the key `{}`", entry.key), format!("did you mean `{section}`?"));
-    Some(finding.at(entry.key_span).of(format!("/{}", entry.key)).found(found).help(help))
 }
 
 /// A pointer as a key with dots.

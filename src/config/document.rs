@@ -3,12 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::loas_own::LoasOwn;
 use super::{AutonomousAgent, ContextEditing, Effort, MemorySchema, RunMode, Runtime};
 
 /// What this runtime reads of `.loa.config.yaml`. Every section and every key may be left out; sections that are not
 /// named here belong to Loa and pass unread.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "Configuration")]
+#[schemars(title = "Configuration", transform = LoasOwn(""))]
 #[serde(default)]
 pub struct ConfigDocument {
     /// Loa's section about unattended work.

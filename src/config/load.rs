@@ -5,13 +5,17 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::kind::{self, CONFLICT};
+use super::loas_own::is_loas_own;
 use super::settings::{Origins, Settings, effective, leaves};
-use super::{ConfigDocument, Origin, Override, check};
+use super::{ConfigDocument, Origin, Override, PREFIX, VARIABLES, check, runtime_variables};
 use crate::diag::{Budget, Diagnostic, Document, Format, Severity, closest, documents};
 use crate::system::files::{self, FileError};
 
 /// The name of the configuration file in a workspace.
 pub const FILE_NAME: &str = ".loa.config.yaml";
+
+/// The name of a user's own configuration file, in the folder of the user's configurations.
+pub const USER_FILE: &str = "loa-run/config.yaml";
 
 /// A configuration file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,17 +42,29 @@ pub enum ConfigError {
     },
 }
 
-/// Reads a configuration file, if it is there, and resolves it.
+/// Reads a workspace's configuration file and the user's own, where they are there, and resolves them.
 ///
 /// # Errors
-/// [`ConfigError::Unreadable`] when the file is there and cannot be read, otherwise as [`resolve`].
-pub fn load(path: &Path, overrides: Vec<Override>) -> Result<Settings, ConfigError> {
-    let source = match files::read(path, Budget::default().bytes) {
-        Ok(bytes) => Some(Source { path: path.to_path_buf(), bytes }),
-        Err(error) if error.is_not_found() => None,
-        Err(error) => return Err(error.into()),
+/// [`ConfigError::Unreadable`] when a file is there and cannot be read, otherwise as [`resolve`].
+pub fn load(path: &Path, user: Option<&Path>, overrides: Vec<Override>) -> Result<Settings, ConfigError> {
+    let (user, shut) = match user.map(source).transpose() {
+        // Started as somebody else, with the home folder of another: nothing there was meant for us.
+        Err(error) if error.source.kind() == std::io::ErrorKind::PermissionDenied => (None, Some(error)),
+        user => (user?.flatten(), None),
     };
-    resolve(source, overrides)
+    let mut settings = resolve_over(user, source(path)?, overrides)?;
+    settings
+        .warnings
+        .extend(shut.map(|error| Diagnostic::warning("config-advice", format!("{error}: {}", error.source))));
+    Ok(settings)
+}
+
+fn source(path: &Path) -> Result<Option<Source>, FileError> {
+    match files::read(path, Budget::default().bytes) {
+        Ok(bytes) => Ok(Some(Source { path: path.to_path_buf(), bytes })),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Resolves what the file, the environment and the flags say; `overrides` has the strongest last.
@@ -56,29 +72,68 @@ pub fn load(path: &Path, overrides: Vec<Override>) -> Result<Settings, ConfigErr
 /// # Errors
 /// [`ConfigError::Invalid`] with everything that is wrong.
 pub fn resolve(source: Option<Source>, overrides: Vec<Override>) -> Result<Settings, ConfigError> {
-    let file = match source.as_ref().map(read).transpose() {
-        Ok(file) => file,
-        Err(findings) => return Err(ConfigError::Invalid { source_file: source, findings }),
-    };
-    let (document, warnings) = file.unzip();
-    settings(source.as_ref().zip(document), overrides)
-        .map(|settings| Settings { warnings: warnings.unwrap_or_default(), ..settings })
-        .map_err(|findings| {
-            let in_file = findings.iter().any(|finding| finding.span.is_some());
-            ConfigError::Invalid { source_file: source.filter(|_| in_file), findings }
-        })
+    resolve_over(None, source, overrides)
 }
 
-fn settings(file: Option<(&Source, Document)>, overrides: Vec<Override>) -> Result<Settings, Vec<Diagnostic>> {
-    let mut tree = file.as_ref().map_or_else(|| Value::Object(Map::new()), |(_, document)| document.to_json());
+/// As [`resolve`], over what the user's own file says.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_over(
+    user: Option<Source>,
+    source: Option<Source>,
+    overrides: Vec<Override>,
+) -> Result<Settings, ConfigError> {
+    let (user, about_user) = checked(user)?;
+    let (file, mut warnings) = checked(source.clone())?;
+    // Shown with the workspace's file, where their places mean nothing.
+    warnings.extend(about_user.into_iter().map(|finding| without_place(finding, &user_origin(user.as_ref()))));
+    settings(user, file, overrides).map(|settings| Settings { warnings, ..settings }).map_err(|findings| {
+        let in_file = findings.iter().any(|finding| finding.span.is_some());
+        ConfigError::Invalid { source_file: source.filter(|_| in_file), findings }
+    })
+}
+
+type Layer = Option<(PathBuf, Document)>;
+
+/// A file that is right by itself, and what is worth a look in it.
+fn checked(source: Option<Source>) -> Result<(Layer, Vec<Diagnostic>), ConfigError> {
+    let Some(source) = source else { return Ok((None, Vec::new())) };
+    match read(&source) {
+        Ok((document, warnings)) => Ok((Some((source.path, document)), warnings)),
+        Err(findings) => Err(ConfigError::Invalid { source_file: Some(source), findings }),
+    }
+}
+
+fn user_origin(user: Option<&(PathBuf, Document)>) -> Origin {
+    user.map_or(Origin::Default, |(path, _)| Origin::File { path: path.clone(), line: 1 })
+}
+
+fn settings(user: Layer, file: Layer, overrides: Vec<Override>) -> Result<Settings, Vec<Diagnostic>> {
+    let mut tree = Value::Object(Map::new());
+    for (_, document) in [&user, &file].into_iter().flatten() {
+        lay_over(&mut tree, document.to_json());
+    }
     let wrong: Vec<Diagnostic> = overrides.iter().filter_map(|value| put(&mut tree, value)).collect();
     if !wrong.is_empty() {
         return Err(wrong);
     }
     let config = typed(tree)?;
-    let origins = Origins { file: file.map(|(source, document)| (source.path.clone(), document)), overrides };
-    let conflicts: Vec<_> = check::conflicts(&config).iter().map(|conflict| conflict.finding(&origins)).collect();
+    let origins = Origins { file, user, overrides };
+    let conflicts = check::conflicts(&config, &origins);
     if conflicts.is_empty() { Ok(Settings { config, origins, warnings: Vec::new() }) } else { Err(conflicts) }
+}
+
+/// Puts a stronger tree over a weaker one: sections are merged key by key, anything else takes the other's place.
+fn lay_over(weaker: &mut Value, stronger: Value) {
+    match (weaker, stronger) {
+        (Value::Object(weaker), Value::Object(stronger)) => {
+            for (key, value) in stronger {
+                lay_over(weaker.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (weaker, stronger) => *weaker = stronger,
+    }
 }
 
 fn read(source: &Source) -> Result<(Document, Vec<Diagnostic>), Vec<Diagnostic>> {
@@ -92,8 +147,12 @@ fn read(source: &Source) -> Result<(Document, Vec<Diagnostic>), Vec<Diagnostic>>
 
 /// Errors and warnings about a document. Whether its values fit together is seen later, when the other layers are in.
 fn by_itself(document: &Document, path: &Path) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
-    let findings = kind::findings(document, path).into_iter().filter(|finding| finding.code != CONFLICT.id);
-    findings.partition(|finding| finding.severity == Severity::Error)
+    let is_error = |finding: &Diagnostic| finding.severity == Severity::Error;
+    let unread = |finding: &Diagnostic| is_error(finding) && finding.pointer.as_deref().is_some_and(is_loas_own);
+    let findings = kind::findings(document, path).into_iter();
+    // What Loa alone reads keeps no run from starting.
+    let findings = findings.filter(|finding| finding.code != CONFLICT.text.id && !unread(finding));
+    findings.partition(is_error)
 }
 
 /// Reads the tree into types. It has passed the schema, so only a number beyond every sense can still be wrong.
@@ -119,6 +178,11 @@ fn whole_numbers(value: Value) -> Value {
 
 /// Puts a value of the environment or of a flag into the tree, unless it is wrong by itself.
 fn put(tree: &mut Value, value: &Override) -> Option<Diagnostic> {
+    if let Origin::Env(name) = &value.origin
+        && let Some(finding) = unknown_variable(name)
+    {
+        return Some(finding);
+    }
     let scalar = serde_json::from_str(&value.value).unwrap_or_else(|_| Value::String(value.value.clone()));
     let mut alone = Value::Object(Map::new());
     insert(&mut alone, &value.key, scalar.clone());
@@ -151,6 +215,23 @@ fn insert(tree: &mut Value, key: &str, value: Value) {
 fn without_place(finding: Diagnostic, origin: &Origin) -> Diagnostic {
     let message = format!("{origin}: {}", finding.message);
     Diagnostic { span: None, related: Vec::new(), message, ..finding }
+}
+
+/// A variable that begins like ours and is none.
+fn unknown_variable(name: &str) -> Option<Diagnostic> {
+    if !name.starts_with(PREFIX) || VARIABLES.iter().any(|(known, _)| *known == name) {
+        return None;
+    }
+    let known = runtime_variables();
+    if known.contains_key(name) {
+        return None;
+    }
+    let finding = Diagnostic::error("config-key", format!("environment variable {name}: there is no key for it"));
+    let names = known.keys().map(String::as_str);
+    Some(match closest(name, names).and_then(|similar| known.get_key_value(similar)) {
+        Some((similar, key)) => finding.help(format!("did you mean `{similar}`, which is `{key}`?")),
+        None => finding.help("the name is LOA_RUN_ and the key below `runtime`, in capitals, with _ for each dot"),
+    })
 }
 
 fn unknown_key(value: &Override) -> Diagnostic {

@@ -2,29 +2,37 @@
 //!
 //! Level 2 of the house. The file belongs to Loa: its own sections keep Loa's key names, what this runtime does not read
 //! is left alone, and only `runtime:` is ours, closed against misspelt keys. A flag goes before the environment, the
-//! environment before the file, the file before the defaults. The file is checked against its schema first and read into
+//! environment before the workspace's file, that before the user's own, and that before the defaults. The file is checked against its schema first and read into
 //! types second, so that a wrong value is a finding with a line and a column.
 
+mod agents;
+mod backend;
 mod check;
 mod command;
 mod document;
+mod keys;
 mod kind;
 mod load;
+mod loas_own;
+mod notify;
 mod origin;
 mod runtime;
 mod section;
 mod settings;
 mod template;
 
+pub use backend::{BUILT_IN, BackendKind, BackendSection, Permissions};
 pub use command::Command;
 pub use document::ConfigDocument;
+pub use keys::{PREFIX, runtime_variables};
 pub use kind::CONFIG;
-pub use load::{ConfigError, FILE_NAME, Source, load, resolve};
+pub use load::{ConfigError, FILE_NAME, Source, USER_FILE, load, resolve, resolve_over};
+pub use notify::Notify;
 pub use origin::{NotAnAssignment, Origin, Override, VARIABLES, from_environment};
 pub use runtime::{Compaction, PhaseSection, Phases, Retry, RetryOverride, Runtime};
 pub use section::{
     AutonomousAgent, BudgetSection, CircuitBreaker, ContextEditing, ContextSection, Effort, MemorySchema, Operator,
     OperatorChoice, RunDefaults, RunMode,
 };
-pub use settings::{Explained, PhaseSettings, RetrySettings, Settings};
+pub use settings::{BackendSettings, Explained, PhaseSettings, RetrySettings, Settings};
 pub use template::TEMPLATE;

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use super::keys::{PREFIX, likely_key, runtime_variables};
+
 /// Where a value comes from, the strongest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// A flag of the command line, as it was written.
     Flag(String),
     /// An environment variable.
-    Env(&'static str),
-    /// The configuration file.
+    Env(String),
+    /// A configuration file: the workspace's, or the user's own.
     File {
         /// The file.
         path: PathBuf,
@@ -66,25 +68,27 @@ impl Override {
     }
 }
 
-/// The environment variables that are read, and the key of each.
-pub const VARIABLES: [(&str, &str); 8] = [
+/// The environment variables that are read besides those of our own section ([`super::runtime_variables`]), and the key
+/// of each.
+pub const VARIABLES: [(&str, &str); 3] = [
     ("CONTEXT_SOFT_LIMIT", "autonomous_agent.context.soft_limit_tokens"),
     ("CONTEXT_HARD_LIMIT", "autonomous_agent.context.hard_limit_tokens"),
     ("LOA_RUN_TIMEOUT_HOURS", "run_mode.defaults.timeout_hours"),
-    ("LOA_RUN_RETRY_MAX", "runtime.retry.max"),
-    ("LOA_RUN_RETRY_INITIAL_MS", "runtime.retry.initial_ms"),
-    ("LOA_RUN_RETRY_MULTIPLIER", "runtime.retry.multiplier"),
-    ("LOA_RUN_RETRY_MAX_MS", "runtime.retry.max_ms"),
-    ("LOA_RUN_RETRY_JITTER", "runtime.retry.jitter"),
 ];
 
-/// What the environment says about the configuration. A variable that is set to nothing says nothing.
+/// What the environment says about the configuration. A variable that is set to nothing says nothing; one that begins
+/// like ours and is none names a key that does not exist, for [`super::resolve`] to find.
 #[must_use]
 pub fn from_environment(variables: &BTreeMap<String, String>) -> Vec<Override> {
-    let known = VARIABLES.iter().filter_map(|(name, key)| Some((name, key, variables.get(*name)?)));
-    known
-        .filter(|(_, _, value)| !value.is_empty())
-        .map(|(name, key, value)| Override { key: (*key).into(), value: value.clone(), origin: Origin::Env(name) })
+    let own = if variables.keys().any(|name| name.starts_with(PREFIX)) { runtime_variables() } else { BTreeMap::new() };
+    let key = |name: &str| {
+        let fixed = VARIABLES.iter().find(|(known, _)| *known == name).map(|(_, key)| (*key).to_owned());
+        let ours = || name.starts_with(PREFIX).then(|| own.get(name).cloned().unwrap_or_else(|| likely_key(name)));
+        fixed.or_else(ours)
+    };
+    let said = variables.iter().filter(|(_, value)| !value.is_empty());
+    said.filter_map(|(name, value)| Some((name, value, key(name)?)))
+        .map(|(name, value, key)| Override { key, value: value.clone(), origin: Origin::Env(name.clone()) })
         .collect()
 }
 
@@ -95,11 +99,19 @@ mod tests {
     #[test]
     fn only_variables_of_the_table_that_say_something_are_read() {
         let pairs = [("CONTEXT_SOFT_LIMIT", "1000"), ("LOA_RUN_RETRY_MAX", ""), ("HOME", "/root")];
-        let variables = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let variables: BTreeMap<_, _> = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let found = from_environment(&variables);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].key.as_str(), found[0].value.as_str()), (VARIABLES[0].1, "1000"));
         assert_eq!(found[0].origin.to_string(), "environment variable CONTEXT_SOFT_LIMIT");
+    }
+
+    #[test]
+    fn a_key_of_ours_has_a_variable_and_one_that_is_none_names_no_key() {
+        let pairs = [("LOA_RUN_PHASES_AUDIT_SKIP", "true"), ("LOA_RUN_RETRY_MAXIMUM", "1"), ("LOA_SESSION_ID", "x")];
+        let found = from_environment(&pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+        let keys: Vec<_> = found.iter().map(|one| one.key.as_str()).collect();
+        assert_eq!(keys, ["runtime.phases.audit.skip", "runtime.retry_maximum"]);
     }
 
     #[test]

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Command;
+use super::{BackendSection, Command, Notify};
 use crate::contract::Phase;
 
 /// Section `runtime`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Runtime {
     /// How failed attempts are repeated, unless a phase says otherwise.
@@ -18,6 +18,39 @@ pub struct Runtime {
     pub phases: Phases,
     /// How a context is compacted.
     pub compaction: Compaction,
+    /// The agent of phases that have a `prompt` and name none: `claude`, `codex`, or a name in `backends`.
+    #[schemars(length(min = 1))]
+    pub backend: String,
+    /// How agents are started.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub backends: BTreeMap<String, BackendSection>,
+    /// Hours (fractions allowed) that a run waits in all for a provider's limits to be lifted.
+    #[schemars(range(min = 0, max = 8760))]
+    pub limit_patience_hours: f64,
+    /// How people hear of a call.
+    pub notify: Notify,
+    /// Variables whose values are taken out of logs, summaries and reports, besides secrets of known shapes.
+    pub redact: Vec<String>,
+    /// Most bytes of the log of one attempt, in mebibytes; the end of a longer one is kept as well.
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub log_limit_mb: u64,
+}
+
+impl Default for Runtime {
+    fn default() -> Self {
+        let keys = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GITHUB_TOKEN", "GH_TOKEN", "AWS_SECRET_ACCESS_KEY"];
+        Self {
+            retry: Retry::default(),
+            phases: Phases::default(),
+            compaction: Compaction::default(),
+            backend: "claude".to_owned(),
+            backends: BTreeMap::new(),
+            limit_patience_hours: 24.0,
+            notify: Notify::default(),
+            redact: keys.map(str::to_owned).to_vec(),
+            log_limit_mb: 64,
+        }
+    }
 }
 
 /// Section `runtime.retry`.
@@ -133,7 +166,15 @@ pub struct PhaseSection {
     /// What to run: its exit code decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Command>,
-    /// A gate that runs after the command succeeded; its exit code then decides instead.
+    /// What to tell an agent, in place of a command.
+    #[schemars(length(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The agent that is told it; `runtime.backend` by default.
+    #[schemars(length(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
+    /// A gate that runs after the command succeeded or the agent is done; its exit code then decides instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<Command>,
     /// Variables for the phase's environment, besides those that the runtime sets.
@@ -143,6 +184,10 @@ pub struct PhaseSection {
     #[schemars(range(min = 1, max = 2_592_000_000_u64))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// Longest time in milliseconds in which an attempt says nothing; one that is silent for longer is ended and retried.
+    #[schemars(range(min = 1, max = 2_592_000_000_u64))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_timeout_ms: Option<u64>,
     /// What differs from `runtime.retry`.
     pub retry: RetryOverride,
     /// Whether the phase is passed over, recorded as a success that says so.

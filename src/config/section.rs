@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::loas_own::LoasOwn;
 use crate::contract::{BudgetRange, EffortLevel};
 
 /// Section `autonomous_agent`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(transform = LoasOwn("autonomous_agent"))]
 pub struct AutonomousAgent {
     /// Who operates the run.
     pub operator: Operator,
@@ -37,6 +39,7 @@ impl Default for AutonomousAgent {
 /// Section `autonomous_agent.operator`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(transform = LoasOwn("autonomous_agent.operator"))]
 pub struct Operator {
     /// Who operates: to be found out, a human, or an agent.
     #[serde(rename = "type")]
@@ -59,6 +62,7 @@ pub enum OperatorChoice {
 /// Section `autonomous_agent.context`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(transform = LoasOwn("autonomous_agent.context"))]
 pub struct ContextSection {
     /// Tokens from which on a standard compaction is due; below `hard_limit_tokens`.
     #[schemars(range(min = 1, max = 1_000_000_000))]
@@ -78,6 +82,7 @@ impl Default for ContextSection {
 /// Section `run_mode`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(transform = LoasOwn("run_mode"))]
 pub struct RunMode {
     /// Bounds of a run.
     pub defaults: RunDefaults,
@@ -88,6 +93,7 @@ pub struct RunMode {
 /// Section `run_mode.defaults`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(transform = LoasOwn("run_mode.defaults"))]
 pub struct RunDefaults {
     /// Hours of work, backoff included and waiting for people excluded, after which a human is called. May be a fraction.
     #[schemars(range(min = 0.000_001, max = 8760))]
@@ -121,6 +127,7 @@ impl Default for CircuitBreaker {
 /// Section `effort`. Without the section the model's own default applies; with it, what it leaves out is Loa's default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(transform = LoasOwn("effort"))]
 pub struct Effort {
     /// Level of every skill that `per_skill` does not name.
     pub default_level: EffortLevel,
@@ -161,6 +168,7 @@ impl Default for BudgetSection {
 /// Section `context_editing`. Off unless `enabled: true` stands in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(transform = LoasOwn("context_editing"))]
 pub struct ContextEditing {
     /// Whether the runtime signals that the context nears its limit.
     pub enabled: bool,
@@ -191,6 +199,7 @@ impl Default for ContextEditing {
 /// Section `memory_schema`. Off unless `enabled: true` stands in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(transform = LoasOwn("memory_schema"))]
 pub struct MemorySchema {
     /// Whether the runtime reads memories.
     pub enabled: bool,

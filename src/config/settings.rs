@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Command, ConfigDocument, OperatorChoice, Origin, Override, Retry};
+use super::{
+    BUILT_IN, BackendKind, BackendSection, Command, ConfigDocument, Notify, OperatorChoice, Origin, Override, Retry,
+};
 use crate::contract::{BudgetRanges, ContextEditingConfig, ContextLimits, EffortConfig, Phase};
 use crate::diag::{Diagnostic, Document, Node};
 use crate::policy::{Backoff, TriggerLimits};
@@ -24,16 +26,46 @@ pub struct Settings {
 pub struct PhaseSettings {
     /// What to run, when the configuration says it.
     pub command: Option<Command>,
+    /// What to tell an agent instead.
+    pub prompt: Option<String>,
+    /// The agent, by the name of its backend.
+    pub backend: String,
     /// The gate that runs after it.
     pub verify: Option<Command>,
     /// Variables for its environment.
     pub env: BTreeMap<String, String>,
     /// Longest duration of one attempt.
     pub timeout: Option<Duration>,
+    /// Longest time in which an attempt says nothing.
+    pub idle_timeout: Option<Duration>,
     /// How failed attempts are repeated.
     pub retry: RetrySettings,
     /// Whether it is passed over.
     pub skip: bool,
+}
+
+/// How an agent is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackendSettings {
+    /// Its name.
+    pub name: String,
+    /// The adapter.
+    pub kind: BackendKind,
+    /// What the configuration says about it.
+    pub section: BackendSection,
+}
+
+impl BackendSettings {
+    /// The program that is started.
+    #[must_use]
+    pub fn program(&self) -> &str {
+        let own = match self.kind {
+            BackendKind::Claude => "claude",
+            BackendKind::Codex => "codex",
+            BackendKind::Command => self.section.run.iter().flatten().next().map_or("", String::as_str),
+        };
+        self.section.binary.as_deref().unwrap_or(own)
+    }
 }
 
 /// How failed attempts are repeated.
@@ -89,18 +121,53 @@ impl Settings {
         let (section, general) = (self.config.runtime.phases.get(phase), self.config.runtime.retry);
         PhaseSettings {
             command: section.command.clone(),
+            prompt: section.prompt.clone(),
+            backend: section.backend.clone().unwrap_or_else(|| self.config.runtime.backend.clone()),
             verify: section.verify.clone(),
             env: section.env.clone(),
             timeout: section.timeout_ms.map(Duration::from_millis),
+            idle_timeout: section.idle_timeout_ms.map(Duration::from_millis),
             retry: section.retry.over(general).into(),
             skip: section.skip,
         }
+    }
+
+    /// How the agent of this name is started; `None` when nothing is known of it.
+    #[must_use]
+    pub fn backend(&self, name: &str) -> Option<BackendSettings> {
+        let section = self.config.runtime.backends.get(name).cloned();
+        let section = section.or_else(|| BUILT_IN.contains(&name).then(BackendSection::default))?;
+        Some(BackendSettings { name: name.to_owned(), kind: section.kind(name), section })
+    }
+
+    /// How long a run waits in all for a provider's limits to be lifted.
+    #[must_use]
+    pub fn limit_patience(&self) -> Duration {
+        Duration::try_from_secs_f64(self.config.runtime.limit_patience_hours * 3600.0).unwrap_or(Duration::MAX)
+    }
+
+    /// How people hear of a call.
+    #[must_use]
+    pub fn notify(&self) -> &Notify {
+        &self.config.runtime.notify
     }
 
     /// What to run when a command's context must shrink.
     #[must_use]
     pub fn compaction(&self) -> Option<&Command> {
         self.config.runtime.compaction.command.as_ref()
+    }
+
+    /// The variables whose values must not be written down.
+    #[must_use]
+    pub fn redacted(&self) -> &[String] {
+        &self.config.runtime.redact
+    }
+
+    /// Bytes that the log of one attempt may hold.
+    #[must_use]
+    pub fn log_limit(&self) -> u64 {
+        self.config.runtime.log_limit_mb * 1024 * 1024
     }
 
     /// Who operates, as far as the configuration says it.
@@ -163,7 +230,11 @@ impl Settings {
     #[must_use]
     pub fn explain(&self) -> Vec<Explained> {
         let value = effective(&self.config);
-        let explained = |(key, value): (String, Value)| Explained { origin: self.origins.of(&key), key, value };
+        let explained = |(key, value): (String, Value)| {
+            // Who knows the address can use it.
+            let value = if key == "runtime.notify.webhook" { Value::from("(set, and not shown)") } else { value };
+            Explained { origin: self.origins.of(&key), key, value }
+        };
         leaves(&value).into_iter().map(explained).collect()
     }
 }
@@ -195,6 +266,8 @@ pub(super) fn leaves(value: &Value) -> Vec<(String, Value)> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Origins {
     pub(super) file: Option<(PathBuf, Document)>,
+    /// The user's own file, which the other goes before.
+    pub(super) user: Option<(PathBuf, Document)>,
     /// The strongest last.
     pub(super) overrides: Vec<Override>,
 }
@@ -204,9 +277,13 @@ impl Origins {
         if let Some(strongest) = self.overrides.iter().rfind(|value| value.key == key) {
             return strongest.origin.clone();
         }
-        let node = self.node(&format!("/{}", key.replace('.', "/")));
-        let in_file = self.file.as_ref().map(|(path, _)| path).zip(node);
-        in_file.map_or(Origin::Default, |(path, node)| Origin::File { path: path.clone(), line: node.span.start.line })
+        let pointer = format!("/{}", key.replace('.', "/"));
+        let at = |(path, document): &(PathBuf, Document)| {
+            let line = document.node_at(&pointer)?.span.start.line;
+            Some(Origin::File { path: path.clone(), line })
+        };
+        let files = [&self.file, &self.user];
+        files.into_iter().flatten().find_map(at).unwrap_or(Origin::Default)
     }
 
     /// The value at a JSON pointer, as it stands in the file.

@@ -6,14 +6,22 @@
 
 mod backoff;
 mod context;
+mod effort;
 mod execution;
 mod exit;
+mod invocation;
+mod operator;
+mod redaction;
 mod signature;
 mod triggers;
 
 pub use backoff::Backoff;
 pub use context::{ContextTracker, NearLimit, Observation, check_limits, percent_of_hard};
+pub use effort::effort;
 pub use execution::Execution;
 pub use exit::{Ending, Outcome};
+pub use invocation::{Class, ClassName, Consequence};
+pub use operator::{Surroundings, operator};
+pub use redaction::{RedactedStream, Redactor};
 pub use signature::Signature;
 pub use triggers::{TriggerCounters, TriggerLimits, trigger_for_failure};

@@ -1,16 +1,19 @@
-//! One attempt of a stage: its command, and its gate when the command succeeded.
+//! One attempt of a stage: its command or its agent, and its gate when that succeeded.
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
-use super::context::ContextWatch;
+use super::context::{Compactor, ContextWatch};
 use super::engine::Engine;
+use super::log::PhaseLog;
 use super::stage_files::{Identity, SESSION_VARIABLE, StageFiles, environment};
+use super::talk::compactor;
 use super::watch::{Stop, TICK};
-use super::{Progress, RunError, Stage};
+use super::{Progress, RunError, Stage, Work};
 use crate::contract::PhaseResult;
-use crate::policy::Ending;
+use crate::policy::{Ending, Outcome};
 use crate::system::clock::{self, Moment};
-use crate::system::files::{Appender, Privacy};
 use crate::system::process::{Command, Event, Exit, Piece, Running, Stream, kill_group, signal_name};
 
 /// How much of the end of standard error is kept, to recognise a failure by.
@@ -26,6 +29,12 @@ pub(super) struct Attempt {
     /// The end of standard error.
     pub(super) stderr: String,
     pub(super) overflow: bool,
+    /// How long a provider asked to wait before the next attempt.
+    pub(super) wait: Option<Duration>,
+    /// What an agent said last.
+    pub(super) said: Option<String>,
+    /// An agent says that it is done, and no gate says so too.
+    pub(super) unverified: bool,
 }
 
 /// How an attempt ended.
@@ -33,42 +42,105 @@ pub(super) struct Attempt {
 pub(super) enum AttemptEnd {
     /// By itself, or by its own time limit.
     Ended(Ending),
+    /// As the class of an agent's end has it.
+    Concluded(Outcome),
     /// Because the run stops.
     Stopped(Stop),
 }
 
 /// What one attempt's processes share.
-struct Setting<'a> {
-    stage: &'a Stage,
-    log: Appender,
-    context: ContextWatch,
-    began: Moment,
+#[derive(Debug)]
+pub(super) struct Setting<'a> {
+    pub(super) stage: &'a Stage,
+    pub(super) attempt: u32,
+    log: PhaseLog,
+    pub(super) context: ContextWatch,
+    pub(super) began: Moment,
+    /// When a process wrote something last.
+    pub(super) heard: Moment,
     tail: Vec<u8>,
+    pub(super) wait: Option<Duration>,
+    pub(super) said: Option<String>,
+}
+
+impl Setting<'_> {
+    /// Writes what a process wrote to the log, keeps the end of its standard error, and gives back what may be shown.
+    pub(super) fn keep(&mut self, piece: &Piece) -> Result<Piece, RunError> {
+        self.heard = clock::now();
+        let piece = self.log.take(piece)?;
+        self.remember(&piece);
+        Ok(piece)
+    }
+
+    /// A process is over: writes what was held back of its last lines, and gives it back to be shown too.
+    pub(super) fn end_of_process(&mut self) -> Result<Vec<Piece>, RunError> {
+        let pieces = self.log.end_of_process()?;
+        for piece in &pieces {
+            self.remember(piece);
+        }
+        Ok(pieces)
+    }
+
+    fn remember(&mut self, piece: &Piece) {
+        if piece.stream == Stream::Stderr {
+            self.tail.extend_from_slice(&piece.bytes);
+            let surplus = self.tail.len().saturating_sub(TAIL);
+            self.tail.drain(..surplus);
+        }
+    }
 }
 
 impl Engine<'_> {
-    /// Runs the stage once and leaves no process of its group behind.
-    pub(super) async fn attempt(&mut self, stage: &Stage, attempt: u32) -> Result<Attempt, RunError> {
+    /// Runs the stage once and leaves no process of its group behind. `trouble` is how the attempt before failed.
+    pub(super) async fn attempt(
+        &mut self,
+        stage: &Stage,
+        attempt: u32,
+        trouble: Option<&str>,
+    ) -> Result<Attempt, RunError> {
         let paths = StageFiles::prepare(&self.layout, stage, attempt)?;
         let session = self.session.clone();
         let identity = Identity { execution: &self.execution().clone(), session: &session, attempt };
         let variables = environment(&identity, stage, &self.bounds, self.layout.workspace(), &paths);
-        let command = |argv: &[String]| command(argv, &variables, self.layout.workspace());
-        let (main, gate) = (command(&stage.command), stage.verify.as_deref().map(command));
-        let compactor = self.bounds.compaction.as_deref().map(command);
+        let withheld = self.backends.withheld_from(None);
+        let command = |argv: &[String]| command(argv, &variables, &withheld, self.layout.workspace());
+        let gate = stage.verify.as_deref().map(command);
+        let work = stage.work.as_ref().expect("a stage without work is skipped");
+        let compactor = match work {
+            Work::Agent(agent) => {
+                let backend = self.backends.get(&agent.backend);
+                backend.map_or(Compactor::Nobody, |backend| compactor(backend.capabilities()))
+            }
+            Work::Command(_) => {
+                let configured = self.bounds.compaction.as_deref().map(command);
+                configured.map_or(Compactor::Nobody, |command| Compactor::Command(Box::new(command)))
+            }
+        };
         let mut setting = Setting {
             stage,
-            log: Appender::open(&self.layout.log(stage.phase, attempt), Privacy::Private)?,
+            attempt,
+            log: PhaseLog::open(&self.layout.log(stage.phase, attempt), &self.bounds.redactor, self.bounds.log_limit)?,
             context: ContextWatch::new(stage.phase, &self.bounds, &self.layout, &paths, compactor)?,
             began: clock::now(),
+            heard: clock::now(),
             tail: Vec::new(),
+            wait: None,
+            said: None,
         };
-        let mut end = self.run_command(&main, &mut setting).await?;
+        let mut end = match work {
+            Work::Command(argv) => {
+                let command = command(argv);
+                self.run_command(&command, &mut setting).await?
+            }
+            Work::Agent(agent) => self.run_agent(agent, &mut setting, &variables, trouble).await?,
+        };
+        let unverified = stage.agent().is_some() && gate.is_none();
         if let (AttemptEnd::Ended(Ending::Exited(0)), Some(gate)) = (&end, gate) {
             self.listener.on(&Progress::GateStarted { phase: stage.phase });
             end = self.run_command(&gate, &mut setting).await?;
         }
-        let (result, result_refused) = match paths.read_result() {
+        setting.log.close()?;
+        let (result, result_refused) = match paths.read_result(&self.bounds.redactor) {
             Ok(result) => (result, None),
             Err(reason) => (None, Some(reason)),
         };
@@ -78,6 +150,9 @@ impl Engine<'_> {
             result_refused,
             stderr: String::from_utf8_lossy(&setting.tail).into_owned(),
             overflow: setting.context.overflowed(),
+            wait: setting.wait,
+            said: setting.said,
+            unverified,
         })
     }
 
@@ -99,6 +174,9 @@ impl Engine<'_> {
         kill_group(group, self.bounds.grace).await;
         self.guard.forget(group);
         self.charge();
+        for piece in setting.end_of_process()? {
+            self.show(&piece, setting.stage);
+        }
         setting.context.finish(self.stamp(), self.listener).await?;
         watched
     }
@@ -134,7 +212,7 @@ impl Engine<'_> {
         tokio::time::timeout(grace, said).await.is_ok()
     }
 
-    async fn look(&mut self, setting: &mut Setting<'_>) -> Result<Option<AttemptEnd>, RunError> {
+    pub(super) async fn look(&mut self, setting: &mut Setting<'_>) -> Result<Option<AttemptEnd>, RunError> {
         if let Some(stop) = self.reason_to_stop()? {
             return Ok(Some(AttemptEnd::Stopped(stop)));
         }
@@ -142,25 +220,27 @@ impl Engine<'_> {
         if setting.context.overflowed() {
             return Ok(Some(AttemptEnd::Stopped(Stop::Overflow)));
         }
-        let late = setting.stage.timeout.filter(|timeout| clock::now().since(setting.began) >= *timeout);
-        Ok(late.map(|timeout| AttemptEnd::Ended(Ending::TimedOut(timeout))))
+        Ok(Self::late(setting))
     }
 
     fn keep(&mut self, piece: &Piece, setting: &mut Setting<'_>) -> Result<(), RunError> {
-        setting.log.append(&piece.bytes)?;
-        if piece.stream == Stream::Stderr {
-            setting.tail.extend_from_slice(&piece.bytes);
-            let surplus = setting.tail.len().saturating_sub(TAIL);
-            setting.tail.drain(..surplus);
-        }
-        self.listener.on(&Progress::Output { phase: setting.stage.phase, piece });
+        let piece = setting.keep(piece)?;
+        self.show(&piece, setting.stage);
         Ok(())
+    }
+
+    /// Shows what a process wrote to whoever watches.
+    pub(super) fn show(&mut self, piece: &Piece, stage: &Stage) {
+        if !piece.bytes.is_empty() {
+            self.listener.on(&Progress::Output { phase: stage.phase, piece });
+        }
     }
 }
 
-fn command(argv: &[String], variables: &[(String, std::ffi::OsString)], workspace: &std::path::Path) -> Command {
+fn command(argv: &[String], variables: &[(String, OsString)], withheld: &[String], workspace: &Path) -> Command {
     let (program, arguments) = argv.split_first().map_or(("", argv), |(program, rest)| (program.as_str(), rest));
     let command = Command::new(program).args(arguments).folder(workspace).env_remove(SESSION_VARIABLE);
+    let command = withheld.iter().fold(command, Command::env_remove);
     variables.iter().fold(command, |command, (name, value)| command.env(name, value))
 }
 

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use super::{Notification, operator};
 use crate::config::{Command, Settings};
-use crate::contract::{ContextEditingConfig, ContextLimits};
-use crate::policy::TriggerLimits;
+use crate::contract::{ContextEditingConfig, ContextLimits, EffortConfig, OperatorType, Phase};
+use crate::policy::{Redactor, TriggerLimits};
+use crate::system::env;
 
 /// The settings of a run that belong to no single phase.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +23,20 @@ pub struct Bounds {
     pub deploy_approval: bool,
     /// How long a process may take to obey TERM before it is killed.
     pub grace: Duration,
+    /// How long the run waits in all for providers' limits to be lifted.
+    pub limit_patience: Duration,
+    /// How people hear of a call.
+    pub notification: Notification,
+    /// Who operates, when the configuration says it.
+    pub operator: Option<OperatorType>,
+    /// How hard models should think; their own default without it.
+    pub effort: Option<EffortConfig>,
+    /// The folder of memories, relative to the workspace, when they are read.
+    pub memories: Option<String>,
+    /// What must not be written down.
+    pub redactor: Redactor,
+    /// Bytes that the log of one attempt may hold, apart from the end of a longer one.
+    pub log_limit: u64,
 }
 
 /// How long a process may take to obey TERM before it is killed.
@@ -35,6 +51,23 @@ impl From<&Settings> for Bounds {
             compaction: settings.compaction().map(Command::argv),
             deploy_approval: settings.deploy_needs_approval(),
             grace: GRACE,
+            limit_patience: settings.limit_patience(),
+            notification: Notification::from(settings),
+            operator: operator::configured(settings),
+            effort: settings.effort(),
+            memories: settings.memory_dir().map(str::to_owned),
+            redactor: redactor(settings),
+            log_limit: settings.log_limit(),
         }
     }
+}
+
+/// The values of the variables that the configuration names, here and in the environments that it gives to phases.
+fn redactor(settings: &Settings) -> Redactor {
+    let names = settings.redacted();
+    let own = names.iter().filter_map(|name| Some((name.as_str(), env::var(name)?)));
+    let phases = Phase::ALL.iter().map(|phase| settings.phase(*phase).env);
+    let given: Vec<_> = phases.flatten().filter(|(name, _)| names.contains(name)).collect();
+    let values: Vec<_> = own.chain(given.iter().map(|(name, value)| (name.as_str(), value.clone()))).collect();
+    Redactor::new(values.iter().map(|(name, value)| (*name, value.as_str())))
 }

@@ -13,6 +13,11 @@ use crate::policy::{Signature, trigger_for_failure};
 use crate::store::{CycleMark, Layout};
 use crate::system::git;
 
+/// How the summary of a phase begins that an agent calls done and no gate does.
+pub(super) const UNVERIFIED: &str = "UNVERIFIED:";
+/// The most characters of an agent's words in a summary.
+const SUMMARY: usize = 200;
+
 impl Engine<'_> {
     /// Writes the checkpoint, then decides; `None` means that the walk goes on.
     pub(super) fn conclude(&mut self, phase: Phase, concluded: &Concluded) -> Result<Option<End>, RunError> {
@@ -104,7 +109,7 @@ fn checkpoint(id: &ExecutionId, phase: Phase, concluded: &Concluded, now: Timest
         phase,
         created_at: now,
         exit_code: concluded.outcome.exit,
-        summary: summary.unwrap_or_else(|| own_summary(phase, concluded)),
+        summary: marked(concluded, summary.unwrap_or_else(|| own_summary(phase, concluded))),
         decisions: result.decisions,
         artifacts: result.artifacts,
         errors,
@@ -116,15 +121,34 @@ fn checkpoint(id: &ExecutionId, phase: Phase, concluded: &Concluded, now: Timest
     }
 }
 
+/// An agent's word that nobody checked is marked as such.
+fn marked(concluded: &Concluded, summary: String) -> String {
+    let unchecked = concluded.last.unverified && concluded.outcome.exit == PhaseExit::Success;
+    if unchecked { format!("{UNVERIFIED} {summary}") } else { summary }
+}
+
 fn own_summary(phase: Phase, concluded: &Concluded) -> String {
     let attempts = match concluded.attempts {
         1 => String::new(),
         more => format!(" in {more} attempts"),
     };
     match concluded.outcome.exit {
-        PhaseExit::Success => format!("{phase} completed{attempts}"),
+        PhaseExit::Success => match concluded.last.said.as_deref().map(shortened) {
+            Some(said) if !said.is_empty() => said,
+            _ => format!("{phase} completed{attempts}"),
+        },
         _ => format!("{phase} failed{attempts}: {}", failure_line(&concluded.last, &concluded.outcome)),
     }
+}
+
+/// The first line of what an agent said, short enough for a summary.
+fn shortened(said: &str) -> String {
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let mut short: String = line.chars().take(SUMMARY).collect();
+    if short.len() < line.len() {
+        short.push('…');
+    }
+    short
 }
 
 fn own_errors(concluded: &Concluded) -> Vec<PhaseError> {

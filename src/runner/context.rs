@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tokio::task::JoinHandle;
 
 use super::stage_files::SignalReader;
-use super::{Bounds, Listener, Progress, RunError};
+use super::{Bounds, CompactionMeans, Listener, Progress, RunError};
 use crate::contract::{CompactionLevel, ContextState, ContextWarning, Phase, Signal};
 use crate::policy::{ContextTracker, percent_of_hard};
 use crate::store::{Layout, write_context_state};
@@ -28,12 +28,37 @@ pub(super) struct ContextWatch {
     tracker: ContextTracker,
     signals: SignalReader,
     events: Appender,
-    /// What compacts, with the stage's environment.
-    compactor: Option<Command>,
+    compactor: Compactor,
     wanted: VecDeque<CompactionLevel>,
     job: Option<(CompactionLevel, JoinHandle<Captured>)>,
     tokens: u64,
     overflow: bool,
+    /// An emergency compaction has to be asked of the agent.
+    due: bool,
+    /// What the stage last asked to be cleared and to be kept.
+    asked: Option<(Vec<String>, Vec<String>)>,
+}
+
+/// Who compacts the context of a stage.
+#[derive(Debug)]
+pub(super) enum Compactor {
+    /// Nobody: the need is recorded.
+    Nobody,
+    /// A command, with the stage's environment.
+    Command(Box<Command>),
+    /// The stage's agent: by itself, or on request too.
+    Agent { itself: bool, on_request: bool },
+}
+
+impl Compactor {
+    fn means(&self, level: CompactionLevel) -> CompactionMeans {
+        match self {
+            Self::Command(_) => CompactionMeans::Command,
+            Self::Agent { on_request: true, .. } if level == CompactionLevel::Emergency => CompactionMeans::Request,
+            Self::Agent { itself: true, .. } => CompactionMeans::Agent,
+            Self::Agent { .. } | Self::Nobody => CompactionMeans::Nobody,
+        }
+    }
 }
 
 /// What a compaction command may print: one JSON object.
@@ -50,7 +75,7 @@ impl ContextWatch {
         bounds: &Bounds,
         layout: &Layout,
         paths: &super::stage_files::StageFiles,
-        compactor: Option<Command>,
+        compactor: Compactor,
     ) -> Result<Self, RunError> {
         Ok(Self {
             phase,
@@ -64,12 +89,50 @@ impl ContextWatch {
             job: None,
             tokens: 0,
             overflow: false,
+            asked: None,
+            due: false,
         })
     }
 
     /// Whether the context stayed at its hard limit after an emergency compaction.
     pub(super) fn overflowed(&self) -> bool {
         self.overflow
+    }
+
+    /// An agent's context cannot be brought below its limit.
+    pub(super) fn give_up(&mut self) {
+        self.overflow = true;
+    }
+
+    /// Whether an emergency compaction has to be asked of the agent.
+    pub(super) fn compaction_due(&self) -> bool {
+        self.due
+    }
+
+    /// Takes note of what the agent said about the size of its context.
+    pub(super) fn reported(
+        &mut self,
+        tokens: u64,
+        now: Timestamp,
+        listener: &mut dyn Listener,
+    ) -> Result<(), RunError> {
+        let warning = self.usage(tokens, listener)?;
+        Ok(write_context_state(&self.layout, &context_state(&self.bounds, warning, now))?)
+    }
+
+    /// Takes note that the agent freed this many tokens, by itself or on request.
+    pub(super) fn agent_compacted(&mut self, freed: u64) -> Result<(), RunError> {
+        self.complete(freed, 0)
+    }
+
+    /// The compaction is being asked of the agent.
+    pub(super) fn request_taken(&mut self) {
+        self.due = false;
+    }
+
+    /// The compaction that was asked of the agent is over, whether it helped or not.
+    pub(super) fn request_ended(&mut self) {
+        self.tracker.compaction_ended(CompactionLevel::Emergency);
     }
 
     /// Reads what the stage signalled since the last look and answers it.
@@ -79,7 +142,8 @@ impl ContextWatch {
         for signal in self.signals.read() {
             match signal {
                 Ok(Signal::Usage { context_tokens }) => last = Some(self.usage(context_tokens, listener)?),
-                Ok(Signal::CompactionRequest { .. }) if self.bounds.editing.is_some() => {
+                Ok(Signal::CompactionRequest { clear_targets, preserve }) if self.bounds.editing.is_some() => {
+                    self.asked = Some((clear_targets, preserve));
                     self.compact(CompactionLevel::Standard, listener)?;
                 }
                 Ok(other) => notice(listener, &format!("{}: signal not acted on: {other:?}", self.phase)),
@@ -131,14 +195,17 @@ impl ContextWatch {
     }
 
     fn compact(&mut self, level: CompactionLevel, listener: &mut dyn Listener) -> Result<(), RunError> {
-        let configured = self.compactor.is_some();
+        let means = self.compactor.means(level);
         self.emit(&Signal::Compaction { level })?;
-        listener.on(&Progress::Compaction { phase: self.phase, level, configured });
-        if configured {
-            self.wanted.push_back(level);
-            return Ok(());
+        listener.on(&Progress::Compaction { phase: self.phase, level, means });
+        match means {
+            CompactionMeans::Command => self.wanted.push_back(level),
+            CompactionMeans::Request => self.due = true,
+            // It says so itself when it has done it.
+            CompactionMeans::Agent => self.tracker.compaction_ended(level),
+            CompactionMeans::Nobody => return self.compacted(level, None, listener),
         }
-        self.compacted(level, None, listener)
+        Ok(())
     }
 
     /// Takes note of a compaction that ended, and starts the next that is wanted.
@@ -150,13 +217,31 @@ impl ContextWatch {
             self.compacted(level, captured.as_ref(), listener)?;
         }
         if self.job.is_none()
-            && let (Some(compactor), Some(level)) = (&self.compactor, self.wanted.pop_front())
+            && let (Compactor::Command(compactor), Some(level)) = (&self.compactor, self.wanted.pop_front())
         {
-            let command = compactor.clone().env("LOA_COMPACTION_LEVEL", level.as_str());
+            let command = self.told(compactor.as_ref().clone(), level);
             let job = tokio::spawn(async move { capture(&command, 64 * 1024, COMPACTION_TIME).await });
             self.job = Some((level, job));
         }
         Ok(())
+    }
+
+    /// A compaction command is told what may go and what must stay.
+    fn told(&self, command: Command, level: CompactionLevel) -> Command {
+        let command = command.env("LOA_COMPACTION_LEVEL", level.as_str());
+        let Some(editing) = &self.bounds.editing else { return command };
+        let list = |words: &[String]| serde_json::json!(words).to_string();
+        let (clear, keep) = match &self.asked {
+            Some((clear, keep)) => (clear, &keep[..]),
+            None => (&editing.clear_targets, &[][..]),
+        };
+        // What the configuration wants kept is kept, whatever is asked for.
+        let mut preserve = editing.preserve_artifacts.clone();
+        preserve.extend(keep.iter().filter(|word| !editing.preserve_artifacts.contains(word)).cloned());
+        command
+            .env("LOA_COMPACTION_CLEAR_TARGETS", list(clear))
+            .env("LOA_COMPACTION_PRESERVE", list(&preserve))
+            .env("LOA_COMPACTION_RECENT_TURNS", editing.preserve_recent_turns.to_string())
     }
 
     fn compacted(
@@ -171,16 +256,17 @@ impl ContextWatch {
         {
             notice(listener, &format!("{}: the compaction command failed: {}", self.phase, captured.exit));
         }
+        let result: Compacted =
+            captured.and_then(|captured| serde_json::from_slice(&captured.stdout).ok()).unwrap_or_default();
+        self.complete(result.tokens_freed, result.items_cleared)
+    }
+
+    fn complete(&mut self, tokens_freed: u64, items_cleared: u64) -> Result<(), RunError> {
         if self.bounds.editing.is_none() {
             return Ok(());
         }
-        let result: Compacted =
-            captured.and_then(|captured| serde_json::from_slice(&captured.stdout).ok()).unwrap_or_default();
-        self.emit(&Signal::CompactionComplete {
-            tokens_freed: result.tokens_freed,
-            items_cleared: result.items_cleared,
-            new_percent: percent_of_hard(self.bounds.context, self.tokens.saturating_sub(result.tokens_freed)),
-        })
+        let new_percent = percent_of_hard(self.bounds.context, self.tokens.saturating_sub(tokens_freed));
+        self.emit(&Signal::CompactionComplete { tokens_freed, items_cleared, new_percent })
     }
 
     fn emit(&mut self, signal: &Signal) -> Result<(), RunError> {

@@ -9,10 +9,10 @@ use super::decision::is_remediable;
 use super::phase::PhaseEnd;
 use super::standing::Standing;
 use super::watch::Stop;
-use super::{Bounds, Listener, Plan, Progress, RunError};
+use super::{Backends, Bounds, Listener, Plan, Progress, RunError};
 use crate::contract::{EscalationTrigger, ExecutionId, Phase, PhaseExit, SessionId};
 use crate::policy::{Outcome, trigger_for_failure};
-use crate::store::{ApprovalState, Layout, ReportPaths, RunRecord, RunStatus, write_record};
+use crate::store::{ApprovalState, Layout, ReportPaths, RunRecord, RunStatus, note_record, write_record};
 use crate::system::clock::{self, Moment};
 use crate::system::guard::Guard;
 use crate::system::lock::Lock;
@@ -31,6 +31,17 @@ pub enum End {
     Escalated(Call),
     /// A signal came; the execution can be resumed.
     Interrupted(Interrupt),
+    /// It cannot go on now and can be resumed later.
+    Paused(Pause),
+}
+
+/// Why an execution cannot go on now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// A provider's limit is reached, and it is lifted later than the run may wait; when, as far as it is known.
+    Limit(Option<Timestamp>),
+    /// Somebody stopped the agent.
+    AgentCancelled,
 }
 
 /// What a human is told first.
@@ -50,6 +61,7 @@ pub struct Call {
 pub struct Engine<'a> {
     pub(super) layout: Layout,
     pub(super) plan: Plan,
+    pub(super) backends: Backends,
     pub(super) bounds: Bounds,
     pub(super) standing: Standing,
     pub(super) session: SessionId,
@@ -77,6 +89,8 @@ impl Engine<'_> {
             let text = format!("{left} processes that stages left behind were ended");
             self.listener.on(&Progress::Notice { text: &text });
         }
+        self.listener.on(&Progress::SessionEnded { end: &end });
+        self.notify(&end).await;
         // On the way out by an error or a panic it is not dismissed, and ends what is left.
         self.guard.dismiss();
         Ok(end)
@@ -157,11 +171,9 @@ impl Engine<'_> {
 
     fn stopped(&mut self, phase: Phase, stop: Stop) -> Result<End, RunError> {
         let (trigger, reason) = match stop {
-            Stop::Interrupted(interrupt) => {
-                self.record().status = RunStatus::Interrupted;
-                self.save()?;
-                return Ok(End::Interrupted(interrupt));
-            }
+            Stop::Interrupted(interrupt) => return self.resumable(End::Interrupted(interrupt)),
+            Stop::OutOfPatience(until) => return self.resumable(End::Paused(Pause::Limit(until))),
+            Stop::Cancelled => return self.resumable(End::Paused(Pause::AgentCancelled)),
             Stop::Halted => (EscalationTrigger::Manual, format!("{phase} was stopped: somebody asked for a halt")),
             Stop::RunTimeout => {
                 let hours = self.bounds.triggers.timeout.as_secs_f64() / 3600.0;
@@ -175,6 +187,13 @@ impl Engine<'_> {
         Ok(end)
     }
 
+    /// Ends the session without an outcome of the phase at hand.
+    fn resumable(&mut self, end: End) -> Result<End, RunError> {
+        self.record().status = RunStatus::Interrupted;
+        self.save()?;
+        Ok(end)
+    }
+
     /// A reason to stop that came from outside while something was waited for.
     pub(super) fn reason_to_stop(&mut self) -> Result<Option<Stop>, RunError> {
         self.charge();
@@ -185,7 +204,7 @@ impl Engine<'_> {
             return Ok(Some(Stop::RunTimeout));
         }
         if self.charged.since(self.saved) >= HEARTBEAT {
-            self.save()?;
+            self.save_soon()?;
         }
         Ok(None)
     }
@@ -213,6 +232,14 @@ impl Engine<'_> {
     pub(super) fn save(&mut self) -> Result<(), RunError> {
         self.stamp();
         write_record(&self.layout, &self.standing.record)?;
+        self.saved = clock::now();
+        Ok(())
+    }
+
+    /// Writes the record for whoever looks; after a power cut the earlier one may be back.
+    pub(super) fn save_soon(&mut self) -> Result<(), RunError> {
+        self.stamp();
+        note_record(&self.layout, &self.standing.record)?;
         self.saved = clock::now();
         Ok(())
     }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::RunError;
+use super::conclude::UNVERIFIED;
 use super::engine::{Call, End, Engine};
 use super::standing::Standing;
 use crate::contract::{
@@ -71,7 +72,7 @@ fn report(standing: &Standing, session: &SessionId, cause: &Cause<'_>, now: Time
         context: EscalationContext {
             last_decisions: last_decisions(standing),
             remediation_attempts: standing.record.counters.remediation_loops(),
-            suggested_actions: suggestions(cause),
+            suggested_actions: suggestions(cause, &unverified(standing)),
         },
     }
 }
@@ -84,7 +85,13 @@ fn last_decisions(standing: &Standing) -> Vec<Decision> {
     decisions[decisions.len().saturating_sub(DECISIONS)..].to_vec()
 }
 
-fn suggestions(cause: &Cause<'_>) -> Vec<String> {
+/// The phases that an agent called done and no gate did.
+fn unverified(standing: &Standing) -> Vec<Phase> {
+    let unchecked = standing.checkpoints().filter(|checkpoint| checkpoint.summary.starts_with(UNVERIFIED));
+    unchecked.map(|checkpoint| checkpoint.phase).collect()
+}
+
+fn suggestions(cause: &Cause<'_>, unverified: &[Phase]) -> Vec<String> {
     let phase = cause.phase;
     let advice = match cause.trigger {
         EscalationTrigger::MaxLoops => "read the findings that remain: implementation did not mend them".to_owned(),
@@ -94,12 +101,14 @@ fn suggestions(cause: &Cause<'_>) -> Vec<String> {
         EscalationTrigger::ContextOverflow => format!("give {phase} less to read, or a compaction command"),
         EscalationTrigger::Manual => format!("read the summary and the log of {phase}"),
     };
-    vec![
-        format!("what happened: {}", cause.reason),
-        advice,
+    let words: Vec<&str> = unverified.iter().map(|phase| phase.as_str()).collect();
+    let look = format!("look at what no gate has checked: {}", words.join(", "));
+    let advice = [format!("what happened: {}", cause.reason), advice];
+    let answers = [
         "loa-run resolve fix_and_resume, then loa-run resume: the cause is mended, go on".to_owned(),
         format!("loa-run resolve skip_phase, then loa-run resume: go on without {phase}"),
         "loa-run resolve reset, then loa-run resume: start over".to_owned(),
         "loa-run resolve abort: stop for good and keep what is there".to_owned(),
-    ]
+    ];
+    advice.into_iter().chain((!unverified.is_empty()).then_some(look)).chain(answers).collect()
 }

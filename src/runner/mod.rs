@@ -3,13 +3,18 @@
 //! Level 3 of the house. One [`Engine`] owns the state of one execution in one workspace, under a lock:
 //!
 //! - `session` begins or resumes an execution; `engine` walks its phases; `phase` runs one with its retries; `attempt` runs
-//!   its command and gate once; `context` watches what the stage signals meanwhile.
+//!   its work and gate once, with a `log`; `context` watches what the stage signals meanwhile.
+//! - `port` is what is asked of an agent; `agent` brings one through an attempt, invocation by invocation; `talk` listens
+//!   to one invocation.
 //! - `decision` and the rules in `policy` decide, without effects; `conclude` and `escalate` make it durable.
-//! - `resolve`, `halt` and `status` are what other processes do to an execution, and `plan` and `bounds` what it is given.
+//! - `operator`, `memory` and `notify` are what a session does at its beginning and at its end.
+//! - `resolve`, `awaiting`, `halt` and `status` are what other processes do to an execution, and `plan` and `bounds` what it is given.
 //!
-//! Whoever watches is a [`Listener`]; nothing here prints.
+//! Whoever watches is a [`Listener`], [`Recorder`] among them, which keeps the history on disk; nothing here prints.
 
+mod agent;
 mod attempt;
+mod awaiting;
 mod bounds;
 mod conclude;
 mod context;
@@ -18,22 +23,35 @@ mod engine;
 mod error;
 mod escalate;
 mod halt;
+mod log;
+mod memory;
+mod notify;
+mod operator;
 mod phase;
 mod plan;
+mod plan_file;
+mod port;
 mod progress;
+mod recorder;
 mod resolve;
 mod session;
 mod stage_files;
 mod standing;
 mod status;
+mod talk;
 mod watch;
 
+pub use awaiting::{Awaited, await_resolution};
 pub use bounds::Bounds;
-pub use engine::{Call, End, Engine};
+pub use engine::{Call, End, Engine, Pause};
 pub use error::RunError;
 pub use halt::{Halted, halt};
-pub use plan::{PLAN, Plan, PlanDocument, PlanError, PlannedPhase, Selection, Stage, read_plan};
-pub use progress::{Listener, Progress};
+pub use notify::Notification;
+pub use plan::{AgentWork, Plan, PlanError, Selection, Stage, Work};
+pub use plan_file::{PLAN, PlanDocument, PlannedPhase, read_plan};
+pub use port::{AgentEnd, AgentEvent, Backend, Backends, Capabilities, Invocation, Surroundings, Task};
+pub use progress::{CompactionMeans, Listener, Progress};
+pub use recorder::Recorder;
 pub use resolve::{Resolved, resolve};
 pub use session::{Mode, Request};
 pub use status::{Pending, PhaseLine, Status, state, status};

@@ -7,7 +7,7 @@ use super::decision::is_remediable;
 use super::engine::Engine;
 use super::watch::{Stop, signal_or_tick};
 use super::{Progress, RunError, Stage};
-use crate::contract::{Action, PhaseError, PhaseExit};
+use crate::contract::{Action, Phase, PhaseError, PhaseExit};
 use crate::policy::{Outcome, Signature};
 use crate::store::Active;
 use crate::system::clock;
@@ -38,19 +38,30 @@ impl Engine<'_> {
     pub(super) async fn run_phase(&mut self, stage: &Stage) -> Result<PhaseEnd, RunError> {
         let phase = stage.phase;
         let earlier = self.record().active.take().filter(|active| active.phase == phase);
+        if stage.agent().is_some() && earlier.is_none() {
+            self.forget_session(phase)?;
+        }
         let mut active = earlier.unwrap_or(Active { phase, attempt: 1, failures: Vec::new() });
-        self.save_active(&active)?;
+        self.record().active = Some(active.clone());
+        // Nothing that a resume could not do without: a first attempt begins again as a first attempt.
+        self.save_soon()?;
         let began = clock::now();
+        let mut trouble = None;
         loop {
             let attempt = active.attempt;
             let elapsed = self.standing.record.counters.elapsed();
             self.listener.on(&Progress::AttemptStarted { phase, attempt, of: stage.retries + 1, elapsed });
-            let last = self.attempt(stage, attempt).await?;
+            let last = self.attempt(stage, attempt, trouble.as_deref()).await?;
             let outcome = match &last.end {
                 AttemptEnd::Ended(ending) => Outcome::of(ending),
+                AttemptEnd::Concluded(outcome) => outcome.clone(),
                 AttemptEnd::Stopped(Stop::Overflow) => overflowed(),
-                AttemptEnd::Stopped(stop) => return Ok(PhaseEnd::Stopped(*stop)),
+                AttemptEnd::Stopped(stop) => {
+                    self.listener.on(&Progress::AttemptEnded { phase, attempt, exit: None, reason: None });
+                    return Ok(PhaseEnd::Stopped(*stop));
+                }
             };
+            self.tell_end(phase, attempt, &last, &outcome);
             active.failures.push(signature(&last, &outcome));
             let remediable = is_remediable(phase, &outcome, &self.standing.record.phases);
             let retries = if remediable { 0 } else { stage.retries };
@@ -61,21 +72,32 @@ impl Engine<'_> {
                 return Ok(PhaseEnd::Concluded(Box::new(concluded)));
             }
             active.attempt += 1;
-            self.save_active(&active)?;
-            if let Some(stop) = self.back_off(stage, attempt, &failure_line(&last, &outcome)).await? {
+            self.record().active = Some(active.clone());
+            self.save()?;
+            let reason = failure_line(&last, &outcome);
+            if let Some(stop) = self.back_off(stage, attempt, last.wait, &reason).await? {
                 return Ok(PhaseEnd::Stopped(stop));
             }
+            trouble = Some(reason);
         }
     }
 
-    fn save_active(&mut self, active: &Active) -> Result<(), RunError> {
-        self.record().active = Some(active.clone());
-        self.save()
+    fn tell_end(&mut self, phase: Phase, attempt: u32, last: &Attempt, outcome: &Outcome) {
+        let failed = outcome.exit != PhaseExit::Success;
+        let reason = failed.then(|| failure_line(last, outcome));
+        let (exit, reason) = (Some(outcome.exit), reason.as_deref());
+        self.listener.on(&Progress::AttemptEnded { phase, attempt, exit, reason });
     }
 
-    /// Waits before the attempt that follows `failed`.
-    async fn back_off(&mut self, stage: &Stage, failed: u32, reason: &str) -> Result<Option<Stop>, RunError> {
-        let delay = stage.backoff.delay(failed - 1, fastrand::f64());
+    /// Waits before the attempt that follows `failed`, and not less than a provider `asked` for.
+    async fn back_off(
+        &mut self,
+        stage: &Stage,
+        failed: u32,
+        asked: Option<Duration>,
+        reason: &str,
+    ) -> Result<Option<Stop>, RunError> {
+        let delay = stage.backoff.delay(failed - 1, fastrand::f64()).max(asked.unwrap_or_default());
         self.listener.on(&Progress::Retry { phase: stage.phase, reason, delay });
         let began = clock::now();
         while clock::now().since(began) < delay {

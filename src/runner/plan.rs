@@ -1,43 +1,16 @@
 //! What an execution runs: the phases, in order, each with its stage.
 //!
-//! A plan comes from `runtime.phases` of the configuration or from a file of its own, which names phases and commands and
-//! leaves everything else to the configuration.
+//! A plan comes from `runtime.phases` of the configuration or from a file of its own, which names phases and what they run
+//! and leaves everything else to the configuration.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use camino::Utf8PathBuf;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
+use super::PlanDocument;
 use crate::config::{Command, Settings};
-use crate::contract::Phase;
-use crate::diag::render::all;
-use crate::diag::{Budget, Diagnostic, Format, Value};
-use crate::policy::Backoff;
-use crate::schema::{Checker, Kind, Rule, Subject};
-
-/// A plan's file: the phases to run, in this order.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "Plan")]
-#[serde(deny_unknown_fields)]
-pub struct PlanDocument {
-    /// The phases. At least one, none twice.
-    #[schemars(length(min = 1))]
-    pub phases: Vec<PlannedPhase>,
-}
-
-/// One phase of a plan's file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PlannedPhase {
-    /// The phase.
-    pub id: Phase,
-    /// What to run: its exit code decides.
-    pub command: Command,
-}
+use crate::contract::{EffortLevel, Phase};
+use crate::policy::{Backoff, effort};
 
 /// The phases of an execution and what each runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,20 +23,42 @@ pub struct Plan {
 pub struct Stage {
     /// The phase.
     pub phase: Phase,
-    /// Program and arguments; never empty, unless the phase is skipped.
-    pub command: Vec<String>,
-    /// The gate: program and arguments. It runs after the command succeeded, and its exit code then decides.
+    /// The work; absent only where the phase is skipped.
+    pub work: Option<Work>,
+    /// The gate: program and arguments. It runs after the work is done, and its exit code then decides.
     pub verify: Option<Vec<String>>,
     /// Variables besides those that the runtime sets.
     pub env: BTreeMap<String, String>,
     /// Longest duration of one attempt, gate included.
     pub timeout: Option<Duration>,
+    /// Longest time in which an attempt says nothing.
+    pub idle_timeout: Option<Duration>,
     /// Retries after the first attempt.
     pub retries: u32,
     /// The pauses before them.
     pub backoff: Backoff,
     /// Whether it is passed over.
     pub skip: bool,
+}
+
+/// The work of a stage.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Work {
+    /// A program with its arguments, which is judged by its exit code. Never empty.
+    Command(Vec<String>),
+    /// An agent with what it is told.
+    Agent(AgentWork),
+}
+
+/// What an agent is told, and which.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentWork {
+    /// The name of its backend.
+    pub backend: String,
+    /// What it is told.
+    pub prompt: String,
+    /// How hard it should think; its own default without one.
+    pub effort: Option<EffortLevel>,
 }
 
 /// A plan that cannot be executed.
@@ -81,10 +76,18 @@ pub enum PlanError {
         findings: String,
     },
     /// A phase has nothing to run and is not skipped.
-    #[error("phase `{phase}` has no command")]
+    #[error("phase `{phase}` has no command and no prompt")]
     NoCommand {
         /// The phase.
         phase: Phase,
+    },
+    /// A phase's agent is one that nothing is known of.
+    #[error("phase `{phase}` asks for the backend `{backend}`, which is not configured")]
+    NoBackend {
+        /// The phase.
+        phase: Phase,
+        /// The name.
+        backend: String,
     },
     /// A phase stands twice in the plan.
     #[error("phase `{phase}` stands twice in the plan")]
@@ -107,25 +110,58 @@ pub enum Selection {
     All,
     /// One phase.
     Only(Phase),
-    /// A phase and those behind it.
-    From(Phase),
+    /// From one phase to another, both included; from the first, or to the last, where one is missing.
+    Between(Option<Phase>, Option<Phase>),
 }
 
 impl Stage {
-    fn configured(settings: &Settings, phase: Phase, command: Option<&Command>) -> Self {
+    /// A phase as the configuration has it, with the work that a plan gives it, if it gives any.
+    fn configured(settings: &Settings, phase: Phase, planned: Option<Planned<'_>>) -> Result<Self, PlanError> {
         let configured = settings.phase(phase);
-        let command = command.or(configured.command.as_ref());
-        Self {
+        let work = planned.or_else(|| match (&configured.command, &configured.prompt) {
+            (Some(command), _) => Some(Planned::Command(command)),
+            (None, Some(prompt)) => Some(Planned::Prompt { prompt, backend: None }),
+            (None, None) => None,
+        });
+        let work = match work {
+            Some(Planned::Command(command)) => Some(Work::Command(command.argv())),
+            Some(Planned::Prompt { prompt, backend }) => {
+                let backend = backend.unwrap_or(&configured.backend).to_owned();
+                if settings.backend(&backend).is_none() {
+                    return Err(PlanError::NoBackend { phase, backend });
+                }
+                let effort = settings.effort().map(|config| effort(&config, phase).0);
+                Some(Work::Agent(AgentWork { backend, prompt: prompt.to_owned(), effort }))
+            }
+            None => None,
+        };
+        Ok(Self {
             phase,
-            command: command.map(Command::argv).unwrap_or_default(),
+            work,
             verify: configured.verify.as_ref().map(Command::argv),
             env: configured.env,
             timeout: configured.timeout,
+            idle_timeout: configured.idle_timeout,
             retries: configured.retry.max,
             backoff: configured.retry.backoff,
             skip: configured.skip,
+        })
+    }
+
+    /// The agent's part, when an agent does the work.
+    #[must_use]
+    pub fn agent(&self) -> Option<&AgentWork> {
+        match &self.work {
+            Some(Work::Agent(agent)) => Some(agent),
+            Some(Work::Command(_)) | None => None,
         }
     }
+}
+
+/// The work of a phase as it is written.
+pub(super) enum Planned<'a> {
+    Command(&'a Command),
+    Prompt { prompt: &'a str, backend: Option<&'a str> },
 }
 
 impl Plan {
@@ -139,7 +175,8 @@ impl Plan {
             if stages[..index].iter().any(|earlier| earlier.phase == phase) {
                 return Err(PlanError::Twice { phase });
             }
-            if stage.command.is_empty() && !stage.skip {
+            let idle = stage.work.as_ref().is_none_or(|work| matches!(work, Work::Command(argv) if argv.is_empty()));
+            if idle && !stage.skip {
                 return Err(PlanError::NoCommand { phase });
             }
         }
@@ -149,18 +186,19 @@ impl Plan {
     /// The eight phases as the configuration has them.
     ///
     /// # Errors
-    /// As [`Plan::new`].
+    /// As [`Plan::new`]; also when an agent is unknown.
     pub fn from_settings(settings: &Settings) -> Result<Self, PlanError> {
-        Self::new(Phase::ALL.iter().map(|phase| Stage::configured(settings, *phase, None)).collect())
+        let stages = Phase::ALL.iter().map(|phase| Stage::configured(settings, *phase, None));
+        Self::new(stages.collect::<Result<_, _>>()?)
     }
 
-    /// The phases of a plan's file; everything but their commands as the configuration has it.
+    /// The phases of a plan's file; everything but their work as the configuration has it.
     ///
     /// # Errors
-    /// As [`Plan::new`].
+    /// As [`Plan::new`]; also when an agent is unknown.
     pub fn from_document(document: &PlanDocument, settings: &Settings) -> Result<Self, PlanError> {
-        let stage = |planned: &PlannedPhase| Stage::configured(settings, planned.id, Some(&planned.command));
-        Self::new(document.phases.iter().map(stage).collect())
+        let stages = document.phases.iter().map(|phase| Stage::configured(settings, phase.id, phase.work()));
+        Self::new(stages.collect::<Result<_, _>>()?)
     }
 
     /// The phases, in the order in which they run.
@@ -186,61 +224,21 @@ impl Plan {
     /// # Errors
     /// [`PlanError::Missing`] when the phase is not in the plan.
     pub fn select(mut self, selection: Selection) -> Result<Self, PlanError> {
-        let (Selection::Only(phase) | Selection::From(phase)) = selection else { return Ok(self) };
-        let position = self.stages.iter().position(|stage| stage.phase == phase);
-        let position = position.ok_or(PlanError::Missing { phase })?;
-        self.stages.drain(..position);
-        if matches!(selection, Selection::Only(_)) {
-            self.stages.truncate(1);
-        }
+        let (from, until) = match selection {
+            Selection::All => (None, None),
+            Selection::Only(phase) => (Some(phase), Some(phase)),
+            Selection::Between(from, until) => (from, until),
+        };
+        let of = |phase| {
+            let position = self.stages.iter().position(|stage| stage.phase == phase);
+            position.ok_or(PlanError::Missing { phase })
+        };
+        let from = from.map_or(Ok(0), of)?;
+        let end = until.map_or(Ok(self.stages.len()), |phase| of(phase).map(|position| position + 1))?;
+        self.stages.truncate(end);
+        self.stages.drain(..from.min(end));
         Ok(self)
     }
-}
-
-/// The document kind of a plan's file.
-pub const PLAN: Kind = Kind::of::<PlanDocument>("plan", || {
-    vec![json!({ "phases": [
-        { "id": "design", "command": ["/usr/local/bin/design", "--brief"] },
-        { "id": "implementation", "command": "make build" },
-    ] })]
-})
-.place("what `loa-run run --plan` is given")
-.written_in(Format::Yaml)
-.rules(&[PHASE_ONCE]);
-
-/// A phase has one command.
-const PHASE_ONCE: Rule = Rule { id: "phase-once", about: "a phase stands once in a plan", check: phase_once };
-
-fn phase_once(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    let Some(Value::Seq(phases)) = subject.document.root().get("phases").map(|phases| &phases.value) else {
-        return Vec::new();
-    };
-    let ids: Vec<_> = phases.iter().filter_map(|phase| phase.get("id")).collect();
-    let twice = (0..ids.len()).filter_map(|at| {
-        let word = ids[at].as_str()?;
-        let first = ids[..at].iter().find(|earlier| earlier.as_str() == Some(word))?;
-        let finding = Diagnostic::error(PHASE_ONCE.id, format!("phase `{word}` stands twice in the plan"))
-            .at(ids[at].span)
-            .of(format!("/phases/{at}/id"))
-            .expected("a phase that is not in the plan yet")
-            .found(ids[at].describe());
-        Some(finding.related(first.span, "here it stands first").help("one command a phase: put both into one script"))
-    });
-    twice.collect()
-}
-
-/// Reads a plan's file.
-///
-/// # Errors
-/// [`PlanError::File`] or [`PlanError::Invalid`].
-pub fn read_plan(path: &Path) -> Result<PlanDocument, PlanError> {
-    let budget = Budget::default();
-    let bytes = crate::system::files::read(path, budget.bytes)?;
-    let name = Utf8PathBuf::from(path.to_string_lossy().into_owned());
-    Checker::new(&PLAN).read(&bytes, &name, &budget).map_err(|findings| PlanError::Invalid {
-        path: path.to_path_buf(),
-        findings: all(name.as_str(), &bytes, &findings),
-    })
 }
 
 #[cfg(test)]
@@ -250,10 +248,11 @@ mod tests {
     fn stage(phase: Phase) -> Stage {
         Stage {
             phase,
-            command: vec!["true".to_owned()],
+            work: Some(Work::Command(vec!["true".to_owned()])),
             verify: None,
             env: BTreeMap::new(),
             timeout: None,
+            idle_timeout: None,
             retries: 3,
             backoff: Backoff::default(),
             skip: false,
@@ -267,9 +266,10 @@ mod tests {
         let phases = |selection| plan().select(selection).expect("in the plan").phases();
         assert_eq!(phases(Selection::All), [Phase::Design, Phase::Discovery, Phase::Audit]);
         assert_eq!(phases(Selection::Only(Phase::Discovery)), [Phase::Discovery]);
-        assert_eq!(phases(Selection::From(Phase::Discovery)), [Phase::Discovery, Phase::Audit]);
+        assert_eq!(phases(Selection::Between(Some(Phase::Discovery), None)), [Phase::Discovery, Phase::Audit]);
+        assert_eq!(phases(Selection::Between(None, Some(Phase::Discovery))), [Phase::Design, Phase::Discovery]);
         assert!(matches!(
-            plan().select(Selection::From(Phase::Deploy)),
+            plan().select(Selection::Between(Some(Phase::Deploy), None)),
             Err(PlanError::Missing { phase: Phase::Deploy })
         ));
     }
@@ -278,7 +278,7 @@ mod tests {
     fn a_phase_runs_something_once() {
         let twice = Plan::new(vec![stage(Phase::Design), stage(Phase::Audit), stage(Phase::Design)]);
         assert!(matches!(twice, Err(PlanError::Twice { phase: Phase::Design })));
-        let idle = Stage { command: Vec::new(), ..stage(Phase::Deploy) };
+        let idle = Stage { work: None, ..stage(Phase::Deploy) };
         assert!(matches!(Plan::new(vec![idle.clone()]), Err(PlanError::NoCommand { phase: Phase::Deploy })));
         assert!(Plan::new(vec![Stage { skip: true, ..idle }]).is_ok());
     }

@@ -9,12 +9,13 @@ use super::context::context_state;
 use super::engine::Engine;
 use super::stage_files::SESSION_VARIABLE;
 use super::standing::Standing;
-use super::{Bounds, Listener, Plan, PlanError, Progress, RunError};
+use super::{Backends, Bounds, Listener, Plan, PlanError, Progress, RunError};
+use super::{memory, operator};
 use crate::contract::{Checkpoint, ExecutionId, Phase, PhaseExit, SessionId};
 use crate::policy::{TriggerCounters, check_limits};
 use crate::store::{
     ApprovalState, Layout, OriginKind, RECORD_VERSION, RunOrigin, RunRecord, RunStatus, StoreError, put_away,
-    read_checkpoints, read_context_state, read_record, succeed, write_context_state,
+    read_checkpoints, read_context_state, read_record, succeed, write_context_state, write_operator,
 };
 use crate::system::guard::Guard;
 use crate::system::lock::Lock;
@@ -39,6 +40,8 @@ pub struct Request {
     pub layout: Layout,
     /// What to run.
     pub plan: Plan,
+    /// The agents that it needs.
+    pub backends: Backends,
     /// Where that came from.
     pub origin: RunOrigin,
     /// The bounds of the run.
@@ -56,7 +59,12 @@ impl<'a> Engine<'a> {
     /// [`RunError`]: somebody else works here, the execution that is there does not fit the mode, something on disk is
     /// not valid or cannot be written. Nothing was started then.
     pub fn begin(request: Request, interrupts: Interrupts, listener: &'a mut dyn Listener) -> Result<Self, RunError> {
-        let Request { layout, plan, origin, bounds, mode, program } = request;
+        let Request { layout, plan, backends, origin, bounds, mode, program } = request;
+        for (stage, agent) in plan.stages().iter().filter_map(|stage| Some((stage, stage.agent()?))) {
+            if backends.get(&agent.backend).is_none() {
+                return Err(PlanError::NoBackend { phase: stage.phase, backend: agent.backend.clone() }.into());
+            }
+        }
         let lock = take(&layout)?;
         let now = clock::now();
         let (mut record, resumed) = find(&layout, mode, || new_record(&plan, origin.clone(), now.wall()))?;
@@ -80,6 +88,9 @@ impl<'a> Engine<'a> {
         listener.on(&Progress::SessionStarted { execution: &record.execution_id, session: &session, resumed, swept });
         record.updated_at = standing.record.updated_at;
         standing.record = record;
+        for text in surroundings(&layout, &bounds, now.wall())? {
+            listener.on(&Progress::Notice { text: &text });
+        }
         for Checkpoint { phase, .. } in standing.foreign() {
             let text = format!("the checkpoint of {phase} belongs to another execution and does not count");
             listener.on(&Progress::Notice { text: &text });
@@ -87,6 +98,7 @@ impl<'a> Engine<'a> {
         let mut engine = Self {
             layout,
             plan,
+            backends,
             bounds,
             standing,
             session,
@@ -99,6 +111,16 @@ impl<'a> Engine<'a> {
         };
         engine.save()?;
         Ok(engine)
+    }
+}
+
+/// Writes down who operates, and reads the memories; what there is to say about them.
+fn surroundings(layout: &Layout, bounds: &Bounds, now: Timestamp) -> Result<Vec<String>, RunError> {
+    write_operator(layout, &operator::detect(layout.workspace(), bounds.operator, now))?;
+    match &bounds.memories {
+        Some(folder) => memory::surface(layout, folder),
+        // Those of an earlier session are none of this one's.
+        None => files::remove(&layout.memories()).map(|()| Vec::new()).map_err(RunError::from),
     }
 }
 
@@ -204,8 +226,9 @@ fn clear_up(layout: &Layout, record: &RunRecord) -> Result<usize, RunError> {
         files::remove_unfinished(&folder)?;
     }
     files::remove(&layout.halt_request())?;
-    let dead = record.sessions.last().filter(|_| record.status == RunStatus::Running);
-    Ok(dead.map_or(0, |session| sweep::end_processes_with(SESSION_VARIABLE, session.as_str())))
+    // Whatever the record says of its end: it may have died between that and the end of its processes.
+    let last = record.sessions.last();
+    Ok(last.map_or(0, |session| sweep::end_processes_with(SESSION_VARIABLE, session.as_str())))
 }
 
 fn prepare(layout: &Layout, bounds: &Bounds, now: Timestamp) -> Result<(), RunError> {

@@ -6,10 +6,12 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use camino::Utf8Path;
+use serde_json::Value;
 
 use super::{Bounds, Stage};
 use crate::contract::{ExecutionId, PhaseResult, SessionId, Signal};
 use crate::diag::Budget;
+use crate::policy::{Redactor, effort};
 use crate::schema::{Checker, PHASE_RESULT};
 use crate::store::Layout;
 use crate::system::files::{self, Appender, FileError, Privacy};
@@ -44,19 +46,38 @@ impl StageFiles {
         Ok(paths)
     }
 
-    /// What the stage left in its result file: `None` when nothing, the reason when it cannot be used.
-    pub(super) fn read_result(&self) -> Result<Option<PhaseResult>, String> {
+    /// What the stage left in its result file, without secrets: `None` when nothing, the reason when it cannot be used.
+    pub(super) fn read_result(&self, redactor: &Redactor) -> Result<Option<PhaseResult>, String> {
         let bytes = match files::read(&self.result, LONGEST_RESULT) {
             Err(error) if error.is_not_found() => return Ok(None),
             bytes => bytes.map_err(|error| format!("{error}: {}", error.source))?,
         };
         let budget = Budget { bytes: LONGEST_RESULT, ..Budget::default() };
         let read = Checker::new(&PHASE_RESULT).read(&bytes, Utf8Path::new("result.json"), &budget);
-        read.map(Some).map_err(|findings| {
+        read.map(|result| Some(without_secrets(&result, redactor))).map_err(|findings| {
             let said: Vec<String> = findings.iter().map(|finding| finding.message.clone()).collect();
-            said.join("; ")
+            redactor.text(&said.join("; "))
         })
     }
+}
+
+/// The same result with every text redacted that may end in checkpoints and reports. Outputs are for later stages alone,
+/// which need them as they are.
+fn without_secrets(result: &PhaseResult, redactor: &Redactor) -> PhaseResult {
+    fn redact(value: &mut Value, redactor: &Redactor) {
+        match value {
+            Value::String(text) => *text = redactor.text(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| redact(item, redactor)),
+            Value::Object(entries) => entries.values_mut().for_each(|entry| redact(entry, redactor)),
+            _ => {}
+        }
+    }
+    let shown = PhaseResult { outputs: serde_json::Map::new(), ..result.clone() };
+    let mut document = serde_json::to_value(shown).expect("a result is plain data with text keys");
+    redact(&mut document, redactor);
+    // Only a word of a closed set, or a secret in the place of one, could refuse; neither has the shape of a secret.
+    let redacted: PhaseResult = serde_json::from_value(document).unwrap_or_else(|_| result.clone());
+    PhaseResult { outputs: result.outputs.clone(), ..redacted }
 }
 
 /// Which execution, session and attempt a process works for.
@@ -89,7 +110,21 @@ pub(super) fn environment(
         ("CONTEXT_SOFT_LIMIT", bounds.context.soft.to_string().into()),
         ("CONTEXT_HARD_LIMIT", bounds.context.hard.to_string().into()),
     ];
-    own.chain(set.into_iter().map(|(name, value)| (name.to_owned(), value))).collect()
+    let set = set.into_iter().chain(features(bounds, stage, workspace));
+    own.chain(set.map(|(name, value)| (name.to_owned(), value))).collect()
+}
+
+/// What the optional features hand to a stage; nothing where they are off.
+fn features(bounds: &Bounds, stage: &Stage, workspace: &Path) -> Vec<(&'static str, OsString)> {
+    let mut set: Vec<(&str, OsString)> = Vec::new();
+    if let Some((level, budget)) = bounds.effort.as_ref().map(|config| effort(config, stage.phase)) {
+        set.push(("LOA_EFFORT_LEVEL", level.as_str().into()));
+        set.push(("LOA_THINKING_BUDGET", budget.max.to_string().into()));
+    }
+    if bounds.memories.is_some() {
+        set.push(("LOA_MEMORY_FILE", Layout::new(workspace).memories().into()));
+    }
+    set
 }
 
 /// Reads the stage's signals as they are appended.

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::RunError;
+use super::conclude::UNVERIFIED;
 use super::session::{blank_record, newest};
 use super::standing::Standing;
 use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress};
@@ -49,6 +50,9 @@ pub struct PhaseLine {
     /// The summary of its checkpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+    /// An agent calls it done, and no gate does.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unverified: bool,
 }
 
 /// A report that waits for an answer.
@@ -72,10 +76,14 @@ pub fn status(layout: &Layout) -> Result<Status, RunError> {
     let record = &standing.record;
     let working = record.active.as_ref().filter(|_| record.status == RunStatus::Running);
     let statuses = standing.statuses(working.map(|active| active.phase));
-    let line = |phase: &Phase| PhaseLine {
-        phase: *phase,
-        status: statuses.iter().find(|s| s.phase == *phase).map_or(PhaseProgress::Pending, |s| s.status),
-        summary: standing.checkpoint(*phase).map(|checkpoint| checkpoint.summary.clone()),
+    let line = |phase: &Phase| {
+        let summary = standing.checkpoint(*phase).map(|checkpoint| checkpoint.summary.clone());
+        PhaseLine {
+            phase: *phase,
+            status: statuses.iter().find(|s| s.phase == *phase).map_or(PhaseProgress::Pending, |s| s.status),
+            unverified: summary.as_ref().is_some_and(|summary| summary.starts_with(UNVERIFIED)),
+            summary,
+        }
     };
     let pending = record.pending.as_ref();
     Ok(Status {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use crate::system::process::{Interrupt, Interrupts};
 
 /// How often a waiting run looks at its files and clocks.
@@ -18,6 +20,10 @@ pub(super) enum Stop {
     RunTimeout,
     /// The context stayed at its hard limit.
     Overflow,
+    /// A provider's limit is reached, and waiting for its reset would take longer than the run may wait.
+    OutOfPatience(Option<Timestamp>),
+    /// Somebody stopped the agent.
+    Cancelled,
 }
 
 /// Waits for a signal or for the next tick, at most `left`.

@@ -12,8 +12,9 @@ use super::{Layout, RunRecord, StoreError, write_record};
 use crate::contract::{Checkpoint, ExecutionId, Phase};
 use crate::system::files::{self, Privacy};
 
-/// Makes `next` the workspace's execution. The record, the checkpoints, the context state, the stages and the logs of
-/// `execution`, if there is one, go to `.loa-run/archive/<execution>/`; reports stay where people were told to find them.
+/// Makes `next` the workspace's execution. The record, the checkpoints, the context state, the stages, the sessions, the
+/// logs and the history of `execution`, if there is one, go to `.loa-run/archive/<execution>/`; reports stay where people
+/// were told to find them.
 ///
 /// # Errors
 /// [`StoreError`] for the first file that could not be read, written or moved.
@@ -25,7 +26,8 @@ pub fn succeed(layout: &Layout, execution: Option<&ExecutionId>, next: &RunRecor
     }
     write_record(layout, next)?;
     let checkpoints = Phase::ALL.iter().map(|phase| layout.checkpoint(*phase));
-    for source in checkpoints.chain([layout.context_state(), layout.run().join("stages"), layout.logs()]) {
+    let others = [layout.context_state(), layout.run().join("stages"), layout.sessions(), layout.logs()];
+    for source in checkpoints.chain(others).chain([layout.history(), layout.earlier_history()]) {
         move_into(&folder, &source)?;
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! `.loa-checkpoint/<phase>.yaml` (Checkpoint Schema; Checkpoint Operations: `write`, `read`).
 
+use std::path::Path;
 use std::sync::LazyLock;
 
 use super::format::{read, write};
@@ -32,6 +33,10 @@ pub fn read_checkpoint(layout: &Layout, phase: Phase) -> Result<Option<Checkpoin
 /// # Errors
 /// [`StoreError`] for the first that is not valid.
 pub fn read_checkpoints(layout: &Layout) -> Result<Vec<Checkpoint>, StoreError> {
-    let read = Phase::ALL.iter().map(|phase| read_checkpoint(layout, *phase));
+    read_checkpoints_in(&layout.checkpoints())
+}
+
+pub(super) fn read_checkpoints_in(folder: &Path) -> Result<Vec<Checkpoint>, StoreError> {
+    let read = Phase::ALL.iter().map(|phase| read(&folder.join(format!("{phase}.yaml")), &CHECKER, None));
     read.filter_map(Result::transpose).collect()
 }

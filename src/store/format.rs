@@ -7,6 +7,8 @@
 //! | format | version | since |
 //! |---|---|---|
 //! | `.loa-run/run.yaml` | 1 | 0.1.0 |
+//! | `.loa-run/sessions/<phase>.yaml` | 1 | 0.1.0 |
+//! | `.loa-run/history.jsonl`, in every line | 1 | 0.1.0 |
 //! | `.loa-checkpoint/context-state.yaml` | 1 | 0.1.0 |
 //!
 //! Checkpoints and escalation reports are the contract's and carry no version.
@@ -69,10 +71,16 @@ pub fn to_yaml(value: &impl Serialize) -> Result<String, serde_yaml::ser::Error>
 }
 
 pub(super) fn write(path: &Path, value: &impl Serialize, privacy: Privacy) -> Result<(), StoreError> {
-    let unwritable =
-        |error: serde_yaml::ser::Error| StoreError::Unwritable { path: path.into(), reason: error.to_string() };
-    let text = to_yaml(value).map_err(unwritable)?;
-    Ok(files::write_durably(path, text.as_bytes(), privacy)?)
+    Ok(files::write_durably(path, yaml_for(path, value)?.as_bytes(), privacy)?)
+}
+
+/// Writes what a power cut may take back to what was there before.
+pub(super) fn note(path: &Path, value: &impl Serialize, privacy: Privacy) -> Result<(), StoreError> {
+    Ok(files::replace(path, yaml_for(path, value)?.as_bytes(), privacy)?)
+}
+
+fn yaml_for(path: &Path, value: &impl Serialize) -> Result<String, StoreError> {
+    to_yaml(value).map_err(|error| StoreError::Unwritable { path: path.into(), reason: error.to_string() })
 }
 
 /// Reads a document of a kind; `None` when the file is not there. `version` is the newest that this program knows, for

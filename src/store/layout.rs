@@ -14,6 +14,11 @@ impl Layout {
     /// Folders that belong to the run and not to the work.
     pub const OWN: &'static [&'static str] = &[".loa-checkpoint", ".loa-run"];
 
+    /// The name of the history's file.
+    pub(super) const HISTORY: &'static str = "history.jsonl";
+    /// The name of what was the history's file before it grew too long.
+    pub(super) const EARLIER_HISTORY: &'static str = "history.1.jsonl";
+
     /// The paths under `workspace`, which should be absolute: stages are told them.
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
         Self { workspace: workspace.into() }
@@ -41,6 +46,12 @@ impl Layout {
     #[must_use]
     pub fn context_state(&self) -> PathBuf {
         self.checkpoints().join("context-state.yaml")
+    }
+
+    /// `.loa-checkpoint/operator-type.yaml`.
+    #[must_use]
+    pub fn operator(&self) -> PathBuf {
+        self.checkpoints().join("operator-type.yaml")
     }
 
     /// `.loa-checkpoint/escalations/`.
@@ -73,6 +84,24 @@ impl Layout {
         self.run().join("run.yaml")
     }
 
+    /// `.loa-run/history.jsonl`: what happened, line by line.
+    #[must_use]
+    pub fn history(&self) -> PathBuf {
+        self.run().join(Self::HISTORY)
+    }
+
+    /// `.loa-run/history.1.jsonl`: what happened before that, when it was much.
+    #[must_use]
+    pub fn earlier_history(&self) -> PathBuf {
+        self.run().join(Self::EARLIER_HISTORY)
+    }
+
+    /// `.loa-run/memories.json`: the memories that the stages of this session are given.
+    #[must_use]
+    pub fn memories(&self) -> PathBuf {
+        self.run().join("memories.json")
+    }
+
     /// `.loa-run/halt`: there while somebody asks the running process to stop.
     #[must_use]
     pub fn halt_request(&self) -> PathBuf {
@@ -97,10 +126,28 @@ impl Layout {
         self.run().join("stages").join(format!("{phase}-{attempt}"))
     }
 
+    /// `.loa-run/sessions/`: the agents' sessions.
+    #[must_use]
+    pub fn sessions(&self) -> PathBuf {
+        self.run().join("sessions")
+    }
+
+    /// `.loa-run/sessions/<phase>.yaml`.
+    #[must_use]
+    pub fn session(&self, phase: Phase) -> PathBuf {
+        self.sessions().join(format!("{phase}.yaml"))
+    }
+
+    /// `.loa-run/archive/`: executions that are over.
+    #[must_use]
+    pub fn archive(&self) -> PathBuf {
+        self.run().join("archive")
+    }
+
     /// `.loa-run/archive/<name>/`: an execution that is over.
     #[must_use]
     pub fn archived(&self, name: &str) -> PathBuf {
-        self.run().join("archive").join(name)
+        self.archive().join(name)
     }
 }
 

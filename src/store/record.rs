@@ -1,12 +1,12 @@
 //! `.loa-run/run.yaml`: what a resume needs and the checkpoints do not say. Ours; format version 1.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::format::{read_own, write};
+use super::format::{note, read_own, write};
 use super::{Layout, StoreError};
 use crate::contract::{EscalationTrigger, ExecutionId, Finding, Phase, Resolution, SessionId};
 use crate::policy::{Signature, TriggerCounters};
@@ -194,10 +194,23 @@ pub fn write_record(layout: &Layout, record: &RunRecord) -> Result<(), StoreErro
     write(&layout.record(), record, Privacy::Private)
 }
 
+/// Writes the record, whole but not yet durable: a power cut may bring the earlier one back, as if we had died before.
+/// For what a resume can do without, such as that a first attempt began.
+///
+/// # Errors
+/// [`StoreError`]; the earlier record is then untouched.
+pub fn note_record(layout: &Layout, record: &RunRecord) -> Result<(), StoreError> {
+    note(&layout.record(), record, Privacy::Private)
+}
+
 /// The record of the workspace's execution; `None` before the first.
 ///
 /// # Errors
 /// [`StoreError`], also when it comes from a newer version.
 pub fn read_record(layout: &Layout) -> Result<Option<RunRecord>, StoreError> {
-    read_own(&layout.record(), RECORD_VERSION)
+    read_record_in(&layout.run())
+}
+
+pub(super) fn read_record_in(folder: &Path) -> Result<Option<RunRecord>, StoreError> {
+    read_own(&folder.join("run.yaml"), RECORD_VERSION)
 }

@@ -41,6 +41,14 @@ pub fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
 }
 
+/// The folder of the user's configurations: `XDG_CONFIG_HOME` when it is an absolute path, else `.config` in the home
+/// folder.
+#[must_use]
+pub fn config_home() -> Option<PathBuf> {
+    let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    named.or_else(|| home().map(|home| home.join(".config")))
+}
+
 /// Whether standard input and standard output are both a terminal: somebody may be watching.
 #[must_use]
 pub fn is_interactive() -> bool {

@@ -61,9 +61,19 @@ impl Privacy {
 /// # Errors
 /// [`FileError`] when any step fails; the old content is then untouched.
 pub fn write_durably(path: &Path, content: &[u8], privacy: Privacy) -> Result<(), FileError> {
+    replace(path, content, privacy)?;
+    sync_folder(folder_of(path))
+}
+
+/// Replaces a file's content, for less than [`write_durably`]: whoever reads it, after a power cut too, finds the old
+/// content or the new one, whole; the new one for certain only after the next durable write in the folder.
+///
+/// # Errors
+/// [`FileError`] when any step fails; the old content is then untouched.
+pub fn replace(path: &Path, content: &[u8], privacy: Privacy) -> Result<(), FileError> {
     let unfinished = unfinished(path, content, privacy)?;
     unfinished.persist(path).map_err(|error| FileError::at("write", path)(error.error))?;
-    sync_folder(folder_of(path))
+    Ok(())
 }
 
 /// Makes a new file, durably; one that is there already stays as it is.
@@ -197,6 +207,29 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
         return Err(refused(format!("it is longer than the {limit} bytes allowed here")));
     }
     Ok(content)
+}
+
+/// How long ago a file was written; `None` when it is not there, or was written later than `now`.
+#[must_use]
+pub fn age(path: &Path, now: jiff::Timestamp) -> Option<std::time::Duration> {
+    let written = jiff::Timestamp::try_from(fs::metadata(path).ok()?.modified().ok()?).ok()?;
+    std::time::Duration::try_from(now.duration_since(written)).ok()
+}
+
+/// The bytes that are free for us where a folder lies.
+///
+/// # Errors
+/// [`FileError`].
+pub fn free_space(folder: &Path) -> Result<u64, FileError> {
+    let found =
+        rustix::fs::statvfs(folder).map_err(|error| FileError::at("look at the disk of", folder)(error.into()))?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// Whether a file is there that we may run.
+#[must_use]
+pub fn is_program(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
 /// A file that grows at its end: a log, a stream of events.

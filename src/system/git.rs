@@ -40,6 +40,14 @@ pub fn snapshot(folder: &Path, except: &[&str]) -> Option<Snapshot> {
     Some(Snapshot { head, tree: hex(&digest.finalize()) })
 }
 
+/// Whether git would leave a path of the folder alone; `None` when there is no repository or no git.
+#[must_use]
+pub fn is_ignored(folder: &Path, path: &str) -> Option<bool> {
+    git(folder, &["rev-parse", "--git-dir"])?;
+    // A folder that is not there yet is matched by a rule for folders only when it is named as one.
+    Some(git(folder, &["check-ignore", "-q", "--no-index", &format!("{path}/")]).is_some())
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }

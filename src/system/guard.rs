@@ -10,9 +10,10 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::process::Command;
+use super::process::group::lives;
 use super::sweep;
 
 /// The hidden first argument that makes our program a guard.
@@ -94,7 +95,7 @@ fn end(groups: &BTreeSet<i32>) {
         let _ = kill_process_group(*group, Signal::TERM);
     }
     let mut waited = Duration::ZERO;
-    while waited < GRACE && groups.iter().any(|group| test_kill_process_group(*group).is_ok()) {
+    while waited < GRACE && groups.iter().any(|group| lives(*group)) {
         std::thread::sleep(LOOK);
         waited += LOOK;
     }

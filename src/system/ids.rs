@@ -17,6 +17,12 @@ pub fn session() -> String {
     format!("session-{}", Uuid::new_v4().simple())
 }
 
+/// A random UUID.
+#[must_use]
+pub fn uuid() -> String {
+    Uuid::new_v4().to_string()
+}
+
 /// A seed for whatever is to be drawn, to be printed so that it can be drawn again. Short enough to be typed.
 #[must_use]
 pub fn seed() -> u64 {

@@ -32,6 +32,12 @@ pub fn end_processes_with(name: &str, value: &str) -> usize {
     found.len()
 }
 
+/// How many processes of ours have `name=value` in their environment.
+#[must_use]
+pub fn processes_with(name: &str, value: &str) -> usize {
+    matching(&format!("{name}={value}")).len()
+}
+
 fn signal_all(pids: &BTreeSet<i32>, entry: &str, signal: Signal) {
     for raw in pids {
         let Some(pid) = Pid::from_raw(*raw) else { continue };

@@ -140,6 +140,38 @@ fn the_strongest_layer_wins_and_is_named() {
 }
 
 #[test]
+fn the_users_own_file_goes_behind_the_workspaces_and_before_the_defaults() {
+    let user = |text: &str| Some(Source { path: "/home/u/.config/loa-run/config.yaml".into(), bytes: text.into() });
+    let ours = "runtime:\n  retry: { max: 1, initial_ms: 7 }\n  phases: { audit: { command: [make, audit] } }\n";
+    let theirs = "runtime:\n  retry: { max: 2 }\n  phases: { audit: { command: [\"true\"] } }\n";
+    let settings = resolve_over(user(ours), Some(source(theirs)), Vec::new()).expect("valid");
+    let audit = settings.phase(Phase::Audit);
+    assert_eq!((audit.retry.max, audit.retry.backoff.initial), (2, Duration::from_millis(7)));
+    assert_eq!(audit.command.expect("a command").argv(), ["true"], "a list is taken whole");
+    let origin = |key: &str| settings.origin(key).to_string();
+    assert_eq!(origin("runtime.retry.max"), ".loa.config.yaml:2");
+    assert_eq!(origin("runtime.retry.initial_ms"), "/home/u/.config/loa-run/config.yaml:2");
+    assert_eq!(origin("runtime.retry.jitter"), "default");
+}
+
+#[test]
+fn what_is_wrong_with_the_users_own_file_is_said_of_that_file() {
+    let user = |text: &str| Some(Source { path: "/u.yaml".into(), bytes: text.into() });
+    let Err(ConfigError::Invalid { source_file, findings }) =
+        resolve_over(user("runtime: { retries: {} }"), Some(source("{}")), Vec::new())
+    else {
+        panic!("accepted");
+    };
+    assert_eq!((source_file.expect("a file").path, findings.len()), ("/u.yaml".into(), 1));
+    let crossed = "autonomous_agent: { context: { hard_limit_tokens: 1000 } }";
+    let Err(ConfigError::Invalid { source_file, findings }) = resolve_over(user(crossed), None, Vec::new()) else {
+        panic!("accepted");
+    };
+    assert_eq!(source_file, None, "the place is in a file that is not shown");
+    assert!(findings[0].message.starts_with("/u.yaml:1: "), "{}", findings[0].message);
+}
+
+#[test]
 fn a_flag_reaches_sections_that_the_file_does_not_have() {
     let overrides = set(&["runtime.phases.design.timeout_ms=5", "runtime.phases.design.command=make design"]);
     let design = resolve(None, overrides).expect("valid").phase(Phase::Design);
@@ -292,4 +324,12 @@ runtime: { retry: { max: 4 } }
 #[test]
 fn whole_numbers_may_be_written_with_a_point() {
     assert_eq!(from_file("runtime: { retry: { max: 2.0 } }").phase(Phase::Design).retry.max, 2);
+}
+
+#[test]
+fn what_loa_alone_reads_keeps_no_run_from_starting() {
+    let loas = "autonomous_agent:\n  audit_threshold: 9\nautonomous_mode:\n  on_error: explode\n";
+    assert_eq!(from_file(loas).warnings(), []);
+    let ours = "autonomous_agent:\n  audit_threshold: 9\n  max_remediation_loops: many\n";
+    assert_eq!(wrong(ours, Vec::new()).len(), 1);
 }

@@ -15,13 +15,14 @@ pub struct Command {
     environment: Vec<(OsString, Option<OsString>)>,
     inherit: bool,
     folder: Option<PathBuf>,
+    lasting: bool,
 }
 
 impl Command {
     /// A program by path, or by a name to look up in `PATH`. It inherits our environment.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let program = program.as_ref().to_owned();
-        Self { program, arguments: Vec::new(), environment: Vec::new(), inherit: true, folder: None }
+        Self { program, arguments: Vec::new(), environment: Vec::new(), inherit: true, folder: None, lasting: false }
     }
 
     /// Appends arguments.
@@ -59,6 +60,13 @@ impl Command {
         self
     }
 
+    /// Leaves it alone when its [`Running`] is dropped, instead of killing it: it notices our end by itself.
+    #[must_use]
+    pub fn lasting(mut self) -> Self {
+        self.lasting = true;
+        self
+    }
+
     /// Starts it in a process group of its own.
     ///
     /// # Errors
@@ -67,7 +75,7 @@ impl Command {
         let mut command = self.prepared();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut command = tokio::process::Command::from(command);
-        command.kill_on_drop(true);
+        command.kill_on_drop(!self.lasting);
         command.spawn().map(Running::new)
     }
 
@@ -76,19 +84,30 @@ impl Command {
     /// # Errors
     /// When the host cannot start it.
     pub fn leave_beside(&self) -> io::Result<u32> {
-        use std::os::unix::process::CommandExt;
-        let mut command = self.prepared();
-        command.process_group(rustix::process::getpgrp().as_raw_nonzero().get());
+        let mut command = self.plain();
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().map(|child| child.id())
+    }
+
+    /// Becomes this program: same process, same group, same outputs. Returns only when that failed.
+    #[must_use]
+    pub fn replace_us(&self) -> io::Error {
+        use std::os::unix::process::CommandExt;
+        self.plain().exec()
     }
 
     /// The host's form of this command, in a group of its own.
     pub(in crate::system) fn prepared(&self) -> std::process::Command {
         use std::os::unix::process::CommandExt;
+        let mut command = self.plain();
+        command.process_group(0);
+        command
+    }
+
+    fn plain(&self) -> std::process::Command {
         #[expect(clippy::disallowed_methods, reason = "this is where processes are started")]
         let mut command = std::process::Command::new(self.resolved_program());
-        command.args(&self.arguments).process_group(0);
+        command.args(&self.arguments);
         if !self.inherit {
             command.env_clear();
         }

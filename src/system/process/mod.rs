@@ -3,11 +3,15 @@
 //! - `command`: what to start, and starting it through `posix_spawn` (no `pre_exec`, which costs fifteen times as much).
 //! - `running`: a child that was started: its output, its end, and the ladder that ends it.
 //! - `output`: a pipe cut into lines, or into pieces where a line is long.
-//! - `exit`: how a child ended. `capture`: run to the end and keep the output. `interrupt`: signals sent to ourselves.
+//! - `foster`: a child that is looked after with everything below it, by a process that does nothing else.
+//! - `group`: whether anything of a group still runs. `exit`: how a child ended.
+//! - `capture`: run to the end and keep the output. `interrupt`: signals sent to ourselves.
 
 mod capture;
 mod command;
 mod exit;
+mod foster;
+pub(super) mod group;
 mod interrupt;
 mod output;
 mod running;
@@ -15,6 +19,7 @@ mod running;
 pub use capture::{Captured, capture};
 pub use command::Command;
 pub use exit::{Exit, signal_name};
+pub use foster::{Foster, bury};
 pub use interrupt::{Interrupt, Interrupts};
 pub use output::{LONGEST_PIECE, Piece, Stream};
 pub use running::{Event, Running, kill_group};

@@ -4,13 +4,13 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::Child;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::output::pump;
-use super::{Exit, Piece, Stream};
+use super::{Exit, Piece, Stream, group};
 
 /// How many pieces of output may wait for a slow reader.
 const QUEUE: usize = 64;
@@ -109,7 +109,7 @@ pub async fn kill_group(group: u32, grace: Duration) {
     if !grace.is_zero() {
         signal_group(group, Signal::TERM);
         let until = Instant::now() + grace;
-        while group_exists(group) && Instant::now() < until {
+        while pid(group).is_some_and(group::lives) && Instant::now() < until {
             sleep(LOOK).await;
         }
     }
@@ -127,10 +127,6 @@ fn pid(group: u32) -> Option<Pid> {
 fn signal_group(group: u32, signal: Signal) {
     // The only failure that matters is that nobody is left, and that is the aim.
     let _ = pid(group).map(|pid| kill_process_group(pid, signal));
-}
-
-fn group_exists(group: u32) -> bool {
-    pid(group).is_some_and(|pid| test_kill_process_group(pid).is_ok())
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ fn a_daemon_that_holds_the_pipe_does_not_hold_us() {
         let captured = captured.expect("the sixty seconds of the daemon are not waited for");
         assert!(matches!(captured.exit, Exit::Exited(0)));
         let id: u32 = String::from_utf8_lossy(&captured.stdout).trim().parse().expect("the daemon's group");
-        assert!(group_exists(id), "it left the group, so it still lives");
+        assert!(pid(id).is_some_and(group::lives), "it left the group, so it still lives");
         kill_group(id, Duration::ZERO).await;
     });
 }
@@ -72,7 +72,7 @@ fn the_ladder_ends_the_deaf_and_the_whole_group() {
         let exit = running.end(Duration::from_millis(50)).await;
         assert!(matches!(exit, Exit::Signalled(9)), "{exit}");
         let until = Instant::now() + Duration::from_secs(5);
-        while group_exists(group) {
+        while pid(group).is_some_and(group::lives) {
             assert!(Instant::now() < until, "somebody of the group still lives");
             sleep(LOOK).await;
         }

@@ -1,0 +1,128 @@
+//! The context of an agent: its usage as signals, compaction, overflow (Context Signals Interface).
+
+use serde_json::Value;
+
+use super::{Player, StandIn};
+
+const LIMITS: &str = "autonomous_agent: { context: { soft_limit_tokens: 1000, hard_limit_tokens: 2000 } }\n";
+
+fn with_limits(agent: &StandIn) {
+    let config = agent.workspace.read(".loa.config.yaml");
+    let (_, runtime) = config.split_once("runtime:").expect("a section");
+    agent.workspace.config(&format!("{LIMITS}runtime:{runtime}"));
+}
+
+fn events(agent: &StandIn, kind: &str) -> Vec<Value> {
+    let text = agent.workspace.read(".loa-run/stages/design-1/events.jsonl");
+    let events = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("one object a line"));
+    events.filter(|event| event["type"] == kind).collect()
+}
+
+/// What Claude Code says when a session begins and when the model answers with so much context.
+fn answers(tokens: &[u64]) -> String {
+    let init = r#"{"type":"system","subtype":"init","session_id":"s-1"}"#.to_owned();
+    let answer = |(n, tokens): (usize, &u64)| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"m-{n}","model":"m","content":[],"usage":{{"input_tokens":{tokens}}}}},"parent_tool_use_id":null}}"#
+        )
+    };
+    let lines = std::iter::once(init).chain(tokens.iter().enumerate().map(answer));
+    lines.map(|line| line + "\n").collect()
+}
+
+const DONE: &str = r#"{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed"}"#;
+
+#[test]
+fn what_an_agent_uses_is_its_context_and_its_limits_are_its_own() {
+    for (player, usage) in [(Player::Claude, None), (Player::Codex, Some(vec![5020, 6007]))] {
+        let agent = StandIn::new(player);
+        agent.plays("rest", "tool", 0);
+        agent.run().exits(0);
+        let current: Vec<u64> =
+            events(&agent, "CONTEXT_CURRENT").iter().filter_map(|event| event["current_tokens"].as_u64()).collect();
+        assert_eq!(current.len(), 2, "{player:?}: one a turn");
+        assert!(usage.is_none_or(|usage| usage == current), "{player:?}: {current:?}");
+        let last = current.last().expect("two");
+        let state = agent.workspace.read(".loa-checkpoint/context-state.yaml");
+        assert!(state.contains(&format!("current_tokens: {last}\n")), "{state}");
+        let told = if player == Player::Claude {
+            "CLAUDE_CODE_AUTO_COMPACT_WINDOW=180000"
+        } else {
+            "model_auto_compact_token_limit=80000"
+        };
+        assert!(format!("{}{}", agent.environment(1), agent.arguments(1)).contains(told), "{player:?}");
+    }
+}
+
+#[test]
+fn at_the_hard_limit_the_agent_is_stopped_compacted_and_goes_on() {
+    let agent = StandIn::new(Player::Claude);
+    with_limits(&agent);
+    agent.says("1", &answers(&[500, 2500]), 0);
+    agent.does("1", "touch up; sleep 60");
+    agent.plays("2", "compact-on-request", 0);
+    agent.plays("rest", "success", 0);
+    agent.says("rest", &format!("{}{DONE}\n", answers(&[700])), 0);
+    agent.run().exits(0).says(&[
+        "context warning hard",
+        "emergency compaction (asked of the agent)",
+        "compacted its context",
+    ]);
+    assert_eq!(agent.classes(), ["cancelled", "done", "done"]);
+    assert!(agent.arguments(2).ends_with("--\n/compact\n"), "{}", agent.arguments(2));
+    assert!(
+        agent.arguments(3).contains("--resume\n") && agent.arguments(3).contains("Go on"),
+        "{}",
+        agent.arguments(3)
+    );
+    assert_eq!(events(&agent, "COMPACTION").len(), 1);
+}
+
+#[test]
+fn a_context_that_compaction_does_not_help_calls_a_human() {
+    let agent = StandIn::new(Player::Claude);
+    with_limits(&agent);
+    agent.says("1", &answers(&[2500]), 0);
+    agent.does("1", "sleep 60");
+    agent.plays("2", "compact-on-request", 0);
+    agent.says("rest", &answers(&[2600]), 0);
+    agent.does("rest", "sleep 60");
+    agent.run().exits(2);
+    assert_eq!(agent.starts(), 3);
+    assert_eq!(agent.workspace.report()["trigger"], "context_overflow");
+}
+
+#[test]
+fn a_prompt_that_is_too_long_is_compacted_once_where_that_can_be_asked_for() {
+    for (player, starts) in [(Player::Claude, 3), (Player::Codex, 1)] {
+        let agent = StandIn::new(player);
+        agent.plays("rest", "prompt-too-long", 1);
+        if player == Player::Claude {
+            agent.plays("2", "compact-on-request", 0);
+        }
+        agent.run().exits(2);
+        assert_eq!(agent.starts(), starts, "{player:?}: {:?}", agent.classes());
+        assert_eq!(agent.workspace.report()["trigger"], "context_overflow", "{player:?}");
+        assert_eq!(agent.workspace.checkpoint("design")["errors"][0]["code"], "CONTEXT_OVERFLOW", "{player:?}");
+    }
+}
+
+#[test]
+fn a_prompt_that_fits_after_a_compaction_is_done() {
+    let agent = StandIn::new(Player::Claude);
+    agent.plays("1", "prompt-too-long", 1);
+    agent.plays("2", "compact-on-request", 0);
+    agent.plays("rest", "success", 0);
+    agent.run().exits(0);
+    assert_eq!(agent.classes(), ["overflow", "done", "done"]);
+}
+
+#[test]
+fn a_compaction_that_the_agent_made_by_itself_is_told() {
+    for player in Player::ALL {
+        let agent = StandIn::new(player);
+        agent.plays("rest", "compaction", 0);
+        agent.run().exits(0).says(&["the agent compacted its context from"]);
+        assert_eq!(agent.starts(), 1, "{player:?}");
+    }
+}

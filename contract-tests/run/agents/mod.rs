@@ -1,0 +1,12 @@
+//! Phases that an agent does. A stand-in plays recordings of the real agents, so nothing here needs them; `real` runs
+//! the agents themselves where they are installed.
+
+mod context;
+mod ends;
+mod limits;
+mod real;
+mod sessions;
+mod settings;
+mod standin;
+
+use standin::{Player, StandIn};

@@ -1,0 +1,57 @@
+//! Flags over environment over the workspace's file over the user's own over defaults, each value with its origin.
+
+use serde_json::Value;
+
+use super::Workspace;
+use crate::run::workspace::finished;
+
+fn user_file(workspace: &Workspace, text: &str) {
+    std::fs::create_dir_all(workspace.path(".config/loa-run")).expect("made");
+    workspace.write(".config/loa-run/config.yaml", text);
+}
+
+#[test]
+fn each_value_in_force_is_shown_with_its_origin() {
+    let workspace = Workspace::only(&[]);
+    workspace.config("runtime:\n  retry: { max: 1, initial_ms: 7 }\n");
+    user_file(&workspace, "runtime:\n  retry: { max: 2, max_ms: 70 }\n");
+    let mut command = workspace.command(&["config", "--explain", "--json", "--set", "runtime.phases.audit.skip=true"]);
+    command.env("LOA_RUN_RETRY_INITIAL_MS", "9").env("LOA_RUN_PHASES_DEPLOY_SKIP", "true");
+    let values: Vec<Value> = serde_json::from_str(&finished(command).exits(0).stdout).expect("JSON");
+    for (key, value, origin) in [
+        ("runtime.retry.max", Value::from(1), ".loa.config.yaml:2"),
+        ("runtime.retry.initial_ms", 9.into(), "environment variable LOA_RUN_RETRY_INITIAL_MS"),
+        ("runtime.retry.max_ms", 70.into(), ".config/loa-run/config.yaml:2"),
+        ("runtime.retry.multiplier", 2.0.into(), "default"),
+        ("runtime.phases.audit.skip", true.into(), "--set runtime.phases.audit.skip=true"),
+        ("runtime.phases.deploy.skip", true.into(), "environment variable LOA_RUN_PHASES_DEPLOY_SKIP"),
+    ] {
+        let one = values.iter().find(|one| one["key"] == key).unwrap_or_else(|| panic!("{key}: {values:#?}"));
+        assert_eq!(one["value"], value, "{key}");
+        assert!(one["origin"].as_str().expect("a text").ends_with(origin), "{one}");
+    }
+    let text = workspace.loa(&["config", "--explain"]).exits(0).stdout;
+    assert!(text.lines().any(|line| line.starts_with("runtime.retry.max = 1 ") && line.contains("  # ")), "{text}");
+    let plain = workspace.loa(&["config"]).exits(0).stdout;
+    assert!(plain.contains("runtime.retry.max = 1\n") && !plain.contains('#'), "{plain}");
+}
+
+#[test]
+fn a_variable_that_looks_like_ours_and_is_none_is_refused_with_the_right_one() {
+    let workspace = Workspace::only(&[("design", "true")]);
+    let mut command = workspace.command(&["run", "--plan", "plan.json"]);
+    command.env("LOA_RUN_RETRY_MAX_MSEC", "9");
+    let ran =
+        finished(command).exits(78).says(&["LOA_RUN_RETRY_MAX_MSEC", "LOA_RUN_RETRY_MAX_MS`", "runtime.retry.max_ms"]);
+    assert!(workspace.ran().is_empty(), "{}", ran.stderr);
+}
+
+#[test]
+fn the_users_own_file_is_in_force_and_is_named_when_it_is_wrong() {
+    let workspace = Workspace::only(&[("design", "exit 1")]);
+    user_file(&workspace, "runtime: { retry: { max: 0 } }\n");
+    workspace.run().exits(2);
+    assert_eq!(workspace.starts("design"), 1, "no retry");
+    user_file(&workspace, "runtime: { retry: { max: none } }\n");
+    workspace.loa(&["config"]).exits(78).says(&["loa-run/config.yaml:1:", "max"]);
+}

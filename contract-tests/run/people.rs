@@ -1,0 +1,219 @@
+//! What people look at: the report, the calls, the logs, the doctor.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use super::{Workspace, until};
+
+fn json(workspace: &Workspace, arguments: &[&str]) -> Value {
+    let text = workspace.loa(arguments).exits(0).stdout;
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn outcomes(report: &Value) -> Vec<(String, String)> {
+    let attempts = report["attempts"].as_array().expect("a list");
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    attempts.iter().map(|attempt| (text(&attempt["phase"]), text(&attempt["outcome"]))).collect()
+}
+
+#[track_caller]
+fn went(report: &Value, expected: &[(&str, &str)]) {
+    let expected: Vec<_> = expected.iter().map(|(phase, outcome)| ((*phase).into(), (*outcome).into())).collect();
+    assert_eq!(outcomes(report), expected, "{report:#}");
+}
+
+const AUDIT: &str = "test $(grep -c audit ran) -ge 2";
+const SUMMARY: &str = r#"echo '{"summary":"<script>alert(1)</script> & done"}' > $LOA_RESULT_FILE"#;
+
+#[test]
+fn a_report_shows_the_whole_way_of_an_execution() {
+    let workspace = Workspace::only(&[
+        ("design", "test -f once || { touch once; echo 'no route' >&2; exit 1; }"),
+        ("implementation", SUMMARY),
+        ("audit", AUDIT),
+        ("submit", "test -f fixed || exit 2"),
+    ]);
+    workspace.run().exits(2);
+    workspace.write("fixed", "");
+    workspace.loa(&["resolve", "fix_and_resume", "--notes", "mended"]).exits(0);
+    workspace.resume().exits(0);
+    let report = json(&workspace, &["report", "--json"]);
+    went(
+        &report,
+        &[
+            ("design", "retry"),
+            ("design", "success"),
+            ("implementation", "success"),
+            ("audit", "retry"),
+            ("implementation", "success"),
+            ("audit", "success"),
+            ("submit", "blocked"),
+            ("submit", "success"),
+        ],
+    );
+    assert_eq!((&report["status"], &report["sessions"]), (&"completed".into(), &2.into()));
+    assert_eq!(report["attempts"][0]["reason"], "exit 1: no route");
+    assert_eq!((&report["waits"][0]["phase"], &report["remediations"][0]["number"]), (&"design".into(), &1.into()));
+    assert_eq!(
+        (&report["gaps"][0]["cause"], &report["calls"][0]["answer"]["notes"]),
+        (&"human".into(), &"mended".into())
+    );
+    let said = workspace.loa(&["report"]).exits(0).stdout;
+    let path = workspace.path(".loa-run/report.html");
+    assert!(said.contains(&path.display().to_string()), "{said}");
+    let page = workspace.read(".loa-run/report.html");
+    for words in ["<svg", "implementation, attempt 1: exit 0", "remediation loop 1", "waited for a human", "mended"] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt; &amp; done") && !page.contains("<script"), "harmless");
+    assert_eq!(std::fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+    workspace.loa(&["report", "--output", "out.html"]).exits(0);
+    assert_eq!(workspace.read("out.html"), page);
+    workspace.loa(&["report", "--output", "none/out.html"]).exits(74).says(&["none/out.html"]);
+}
+
+#[test]
+fn a_report_of_a_run_that_was_killed_says_what_was_lost_and_a_half_line_does_no_harm() {
+    let workspace = Workspace::only(&[("discovery", "true"), ("design", "test -f fixed || { touch up; sleep 60; }")]);
+    let mut run = workspace.start();
+    until("design is up", || workspace.path("up").exists());
+    went(&json(&workspace, &["report", "--json"]), &[("discovery", "success"), ("design", "running")]);
+    run.kill().expect("killed");
+    run.wait().expect("gone");
+    let dead = json(&workspace, &["report", "--json"]);
+    went(&dead, &[("discovery", "success"), ("design", "lost")]);
+    assert_eq!(dead["status"], "died");
+    let history = workspace.read(".loa-run/history.jsonl");
+    workspace.write(".loa-run/history.jsonl", &history[..history.len() - 20]);
+    workspace.write("fixed", "");
+    workspace.resume().exits(0);
+    let report = json(&workspace, &["report", "--json"]);
+    assert_eq!((&report["gaps"][0]["cause"], &report["unreadable"]), (&"died".into(), &1.into()));
+    workspace.loa(&["report"]).exits(0);
+}
+
+#[test]
+fn executions_that_were_put_aside_are_reported_too() {
+    let workspace = Workspace::only(&[("design", "test -f fixed || exit 2")]);
+    workspace.loa(&["report"]).exits(66).says(&["no execution"]);
+    workspace.run().exits(2);
+    let first = workspace.checkpoint("design")["execution_id"].as_str().expect("a text").to_owned();
+    workspace.write("fixed", "");
+    workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(0);
+    went(&json(&workspace, &["report", "--json"]), &[("design", "success")]);
+    let earlier = json(&workspace, &["report", "--json", "--execution", &first]);
+    went(&earlier, &[("design", "blocked")]);
+    assert_eq!((&earlier["execution_id"], &earlier["calls"][0]["number"]), (&first.as_str().into(), &1.into()));
+    workspace.loa(&["report", "--execution", &first]).exits(0);
+    assert!(workspace.path(&format!(".loa-run/archive/{first}/report.html")).exists());
+    workspace.loa(&["report", "--execution", "exec-none"]).exits(66).says(&["exec-none", &first]);
+}
+
+#[test]
+fn an_execution_without_a_history_is_reported_from_its_checkpoints() {
+    let workspace = Workspace::only(&[("design", "true")]);
+    workspace.run().exits(0);
+    std::fs::remove_file(workspace.path(".loa-run/history.jsonl")).expect("removed");
+    went(&json(&workspace, &["report", "--json"]), &[("design", "success")]);
+    workspace.write(".loa-run/history.jsonl", "{\"version\":2}\n");
+    workspace.loa(&["report"]).exits(78).says(&["history.jsonl", "version 2"]);
+    assert_eq!(workspace.read(".loa-run/history.jsonl"), "{\"version\":2}\n");
+}
+
+#[test]
+fn a_history_that_cannot_be_written_stops_no_run() {
+    let workspace = Workspace::only(&[("design", "test -f fixed || exit 2"), ("submit", "true")]);
+    workspace.run().exits(2);
+    std::fs::remove_file(workspace.path(".loa-run/history.jsonl")).expect("removed");
+    std::fs::create_dir(workspace.path(".loa-run/history.jsonl")).expect("made");
+    workspace.write("fixed", "");
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(0).says(&["the history is not kept any more", "history.jsonl", "submit: done"]);
+}
+
+#[test]
+fn calls_are_listed_with_what_was_answered() {
+    let workspace = Workspace::only(&[("design", "exit 2")]);
+    workspace.run().exits(2);
+    let waiting = workspace.loa(&["escalations"]).exits(0).stdout;
+    assert!(waiting.contains("manual in design") && waiting.contains("waits for an answer"), "{waiting}");
+    workspace.loa(&["resolve", "skip_phase", "--notes", "not today"]).exits(0);
+    let answered = json(&workspace, &["escalations", "--json"]);
+    assert_eq!(answered["escalations"][0]["answer"]["action"], "skip_phase");
+    let text = workspace.loa(&["escalations"]).exits(0).stdout;
+    assert!(text.contains("skip_phase: not today") && !text.contains("waits"), "{text}");
+    let quiet = Workspace::only(&[("design", "true")]);
+    quiet.run().exits(0);
+    assert!(quiet.loa(&["escalations"]).exits(0).stdout.contains("no human was called"));
+}
+
+#[test]
+fn the_log_of_a_phase_is_printed_and_followed_to_its_end() {
+    let workspace = Workspace::only(&[(
+        "design",
+        "test -f once || { touch once; echo first; exit 1; }; echo up; until test -f go; do sleep 0.01; done; echo last",
+    )]);
+    workspace.loa(&["logs", "design"]).exits(66).says(&["design has no log"]);
+    let run = workspace.start();
+    let log = || workspace.read(".loa-run/logs/design-2.log");
+    until("the second attempt is up", || log().contains("up"));
+    let mut following = workspace.command(&["logs", "design", "--follow"]).spawn().expect("it starts");
+    assert_eq!(workspace.loa(&["logs", "design", "--attempt", "1"]).exits(0).stdout, "first\n");
+    assert!(following.try_wait().expect("asked").is_none(), "it goes on while the run works");
+    workspace.write("go", "");
+    crate::run::workspace::collected(run).exits(0);
+    let followed = crate::run::workspace::collected(following).exits(0).stdout;
+    assert_eq!(followed, "up\nlast\n");
+    assert_eq!(json(&workspace, &["logs", "design", "--json"])["attempt"], 2);
+    workspace.loa(&["logs", "design", "--attempt", "7"]).exits(66).says(&["attempt 7", "loa-run report"]);
+}
+
+#[test]
+fn the_doctor_says_what_would_stand_in_the_way() {
+    let workspace = Workspace::only(&[("design", "sleep 60")]);
+    let run = |what: &str| {
+        json(&workspace, &["doctor", "--json"])["checks"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .find(|check| check["name"] == what)
+            .cloned()
+    };
+    workspace.config("runtime: { phases: { preflight: { command: [no-such-program-here] } } }\n");
+    let bad = workspace.loa(&["doctor", "--json"]).exits(2).stdout;
+    assert!(bad.contains("phase `discovery` has no command"), "{bad}");
+    let skip = |phase: &str| format!("    {phase}: {{ skip: true }}\n");
+    let others: String = ["discovery", "implementation", "audit", "submit", "deploy", "learning"].map(skip).concat();
+    let phases = |preflight: &str| {
+        format!(
+            "runtime:\n  phases:\n    preflight: {{ command: [{preflight}] }}\n    design: {{ command: sleep 60 }}\n{others}"
+        )
+    };
+    workspace.config(&phases("no-such-program-here"));
+    let text = workspace.loa(&["doctor"]).exits(2).stdout;
+    assert!(text.contains("BAD   preflight: `no-such-program-here` is not found"), "{text}");
+    workspace.config(&phases("sh, -c, 'true'"));
+    assert!(run("preflight").expect("looked at")["found"].as_str().expect("a path").ends_with("/sh"));
+    assert_eq!(run("lock").expect("looked at")["found"], "nobody works here");
+    let mut working = workspace.command(&["run"]).spawn().expect("it starts");
+    until("the lock is held", || run("lock").expect("looked at")["found"] != "nobody works here");
+    workspace.loa(&["halt"]).exits(0);
+    working.wait().expect("it ends");
+    assert_eq!(run("records").expect("looked at")["found"], "readable; the execution is escalated");
+}
+
+#[test]
+fn init_offers_what_is_no_work_for_gitignore_and_leaves_the_rest_alone() {
+    let workspace = Workspace::only(&[]);
+    let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(workspace.path("")).status();
+    assert!(git.expect("git is present").success());
+    std::fs::remove_file(workspace.path(".loa.config.yaml")).expect("removed");
+    workspace.loa(&["init"]).exits(0).says(&[".loa-checkpoint/ and .loa-run/", "loa-run init --ignore"]);
+    assert!(!workspace.path(".gitignore").exists(), "offered, not forced");
+    workspace.write(".gitignore", "target");
+    workspace.loa(&["init", "--ignore"]).exits(0);
+    assert_eq!(workspace.read(".gitignore"), "target\n.loa-checkpoint/\n.loa-run/\n");
+    workspace.loa(&["init", "--ignore"]).exits(0);
+    assert_eq!(workspace.read(".gitignore"), "target\n.loa-checkpoint/\n.loa-run/\n", "once is enough");
+}

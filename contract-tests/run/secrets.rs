@@ -1,0 +1,58 @@
+//! What a stage prints or reports must not carry its secrets into files that people pass on, nor fill the disk.
+
+use super::Workspace;
+
+/// Put together here, so that no scanner takes this file for a leak.
+fn token() -> String {
+    format!("gh{}_{}", 'p', "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7aB3dE6gH9jK2m")
+}
+
+/// Every text that a run leaves for people and machines.
+fn left_behind(workspace: &Workspace, logs: &[&str]) -> String {
+    let mut texts = vec![workspace.read(".loa-checkpoint/design.yaml"), workspace.read(".loa-run/run.yaml")];
+    for folder in [".loa-checkpoint/escalations", ".loa-run/logs"] {
+        let entries = std::fs::read_dir(workspace.path(folder)).expect("there");
+        for entry in entries {
+            texts.push(std::fs::read_to_string(entry.expect("listed").path()).expect("text"));
+        }
+    }
+    texts.extend(logs.iter().map(|log| (*log).to_owned()));
+    texts.join("\n")
+}
+
+#[test]
+fn secrets_reach_no_log_no_checkpoint_no_report_and_no_screen() {
+    let token = token();
+    let half = token.len() / 2;
+    let result = format!(
+        r#"{{"summary":"used {token}","decisions":[{{"id":"D-1","description":"with $DOOR","reasoning":"r","timestamp":"t"}}],
+        "errors":[{{"code":"E","message":"{token} refused","recoverable":false}}],
+        "findings":[{{"id":"F-1","severity":"high","category":"c","description":"{token} in the code"}}]}}"#
+    );
+    let script = format!(
+        "cat > $LOA_RESULT_FILE <<X\n{result}\nX\nprintf '%s' {}; sleep 0.05; printf '%s\\n' {}; echo \"door $DOOR\" >&2; echo 'commit 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12'; exit 2",
+        &token[..half],
+        &token[half..]
+    );
+    let workspace = Workspace::only(&[("design", &script)]);
+    workspace.config("runtime: { redact: [DOOR], phases: { design: { env: { DOOR: open-sesame } } } }\n");
+    let ran = workspace.run().exits(2);
+    let all = left_behind(&workspace, &[&ran.stdout, &ran.stderr]);
+    assert!(!all.contains(&token) && !all.contains("open-sesame"), "{all}");
+    assert!(all.matches("[REDACTED:github-token]").count() >= 6, "{all}");
+    assert!(all.matches("[REDACTED:$DOOR]").count() >= 4, "{all}");
+    assert!(all.contains("commit 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12"), "what is no secret stays");
+}
+
+#[test]
+fn a_stage_that_never_stops_printing_is_stopped_on_time_and_its_log_ends() {
+    let workspace = Workspace::only(&[("design", "echo first; exec yes this line comes again and again and again")]);
+    workspace.config("runtime: { log_limit_mb: 1, retry: { max: 0 }, phases: { design: { timeout_ms: 1500 } } }\n");
+    let mut command = workspace.command(&["run", "--plan", "plan.json"]);
+    command.stdout(std::process::Stdio::null());
+    super::workspace::finished(command).exits(2).says(&["stopped after 1.5 s"]);
+    let log = workspace.read(".loa-run/logs/design-1.log");
+    assert!(log.starts_with("first\nthis line") && log.ends_with("again\n"));
+    assert!(log.contains("bytes are left out here: the log is at its limit]"), "{}", log.len());
+    assert!((1 << 20..2 << 20).contains(&log.len()), "{}", log.len());
+}

@@ -1,0 +1,174 @@
+//! Understands the stream of Claude Code (`--output-format stream-json`), version 2.1.
+//!
+//! Its exit code says little: 0 also when it was interrupted, 1 for every failure. `subtype` of the last event says
+//! `success` beside most failures; what counts is `is_error`, `terminal_reason` and `api_error_status`.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::backend::process::{Reader, Verdict, brief, silent};
+use crate::backend::status::class_of;
+use crate::policy::Class;
+use crate::runner::AgentEvent;
+use crate::system::process::Exit;
+
+/// What was read so far.
+#[derive(Debug)]
+pub(super) struct Transcript {
+    resumes: bool,
+    began: bool,
+    /// The message whose usage was told: one message comes in several events.
+    message: Option<String>,
+    /// When the quota that refused the last request is given anew.
+    limit: Option<Limit>,
+    result: Option<Value>,
+}
+
+/// A quota that refused a request.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    resets_at: Option<Timestamp>,
+}
+
+impl Transcript {
+    pub(super) fn new(resumes: bool) -> Self {
+        Self { resumes, began: false, message: None, limit: None, result: None }
+    }
+
+    fn system(&mut self, event: &Value) -> Vec<AgentEvent> {
+        let mut events = Vec::new();
+        if let (false, Some(session)) = (self.began, event["session_id"].as_str()) {
+            self.began = true;
+            events.push(AgentEvent::Session(session.to_owned()));
+        }
+        match event["subtype"].as_str() {
+            Some("api_retry") => events.push(AgentEvent::Retrying {
+                status: status(&event["error_status"]),
+                wait: event["retry_delay_ms"].as_u64().map(Duration::from_millis),
+            }),
+            Some("compact_boundary") => {
+                let tokens = |key: &str| event["compact_metadata"][key].as_u64();
+                events.push(AgentEvent::Compacted { before: tokens("pre_tokens"), after: tokens("post_tokens") });
+            }
+            _ => {}
+        }
+        events
+    }
+
+    fn assistant(&mut self, event: &Value) -> Vec<AgentEvent> {
+        let message = &event["message"];
+        if event["api_error"] == "usage_limit_reached" {
+            self.limit = Some(Limit::of(&event["api_error_params"]["rate_limit_info"]));
+        }
+        // Its own words about a failure, and what a subagent does in a context of its own.
+        if message["model"] == "<synthetic>" || !event["parent_tool_use_id"].is_null() {
+            return Vec::new();
+        }
+        let mut events = Vec::new();
+        let id = message["id"].as_str().map(str::to_owned);
+        if id != self.message || id.is_none() {
+            self.message = id;
+            events.extend(context(&message["usage"]).map(AgentEvent::Usage));
+            events.push(AgentEvent::Turn);
+        }
+        let texts = message["content"].as_array().into_iter().flatten().filter(|part| part["type"] == "text");
+        events.extend(texts.filter_map(|part| Some(AgentEvent::Said(part["text"].as_str()?.to_owned()))));
+        events
+    }
+
+    fn rate_limit(&mut self, event: &Value) {
+        let info = &event["rate_limit_info"];
+        self.limit = (info["status"] == "rejected").then(|| Limit::of(info));
+    }
+
+    fn result(&mut self, event: Value) -> Vec<AgentEvent> {
+        let denied = event["permission_denials"].as_array().map_or(0, Vec::len);
+        self.result = Some(event);
+        if denied > 0 { vec![AgentEvent::Denied(denied)] } else { Vec::new() }
+    }
+
+    fn class(&self, result: &Value) -> Class {
+        let failed = result["is_error"] != false || result["subtype"] != "success";
+        match (result["terminal_reason"].as_str(), status(&result["api_error_status"])) {
+            (Some("completed") | None, _) if !failed => Class::Done,
+            (Some("aborted_tools" | "aborted_streaming"), _) => Class::Cancelled,
+            (Some("max_turns"), _) => Class::TimedOut,
+            (Some("prompt_too_long" | "rapid_refill_breaker"), _) => Class::Overflow,
+            (_, Some(429)) => match self.limit {
+                Some(limit) => Class::Limit { resets_at: limit.resets_at },
+                None => Class::Transient { wait: None },
+            },
+            (_, Some(status)) => class_of(status),
+            // It failed to reach the provider at all.
+            (Some("api_error"), None) => Class::Transient { wait: None },
+            // It broke down without a reason that it knows.
+            (None, None) => Class::Lost,
+            // Somebody's hook or policy stopped it, or it refuses itself.
+            (Some(_), None) => Class::Permanent,
+        }
+    }
+}
+
+impl Limit {
+    fn of(info: &Value) -> Self {
+        let resets_at = info["resetsAt"].as_i64().and_then(|second| Timestamp::from_second(second).ok());
+        Self { resets_at }
+    }
+}
+
+impl Reader for Transcript {
+    fn line(&mut self, line: &str) -> Vec<AgentEvent> {
+        let Ok(event) = serde_json::from_str::<Value>(line) else { return Vec::new() };
+        match event["type"].as_str() {
+            Some("system") => self.system(&event),
+            Some("assistant") => self.assistant(&event),
+            Some("rate_limit_event") => {
+                self.rate_limit(&event);
+                Vec::new()
+            }
+            Some("result") => self.result(event),
+            _ => Vec::new(),
+        }
+    }
+
+    fn verdict(&self, exit: &Exit) -> Verdict {
+        let refused = self.resumes && !self.began && matches!(exit, Exit::Exited(_));
+        let verdict = match &self.result {
+            Some(result) => Verdict::new(self.class(result), evidence(result)),
+            None => silent(exit),
+        };
+        Verdict { session_refused: refused, ..verdict }
+    }
+}
+
+/// Tokens in the context when the message was made.
+fn context(usage: &Value) -> Option<u64> {
+    let count = |key: &str| usage[key].as_u64().unwrap_or(0);
+    let input = usage["input_tokens"].as_u64()?;
+    Some(input + count("cache_read_input_tokens") + count("cache_creation_input_tokens"))
+}
+
+fn status(value: &Value) -> Option<u16> {
+    value.as_u64().and_then(|status| u16::try_from(status).ok())
+}
+
+/// What the class was read from, in one line.
+fn evidence(result: &Value) -> String {
+    let mut parts = Vec::new();
+    if let Some(reason) = result["terminal_reason"].as_str().or_else(|| result["subtype"].as_str()) {
+        parts.push(reason.to_owned());
+    }
+    if let Some(status) = status(&result["api_error_status"]) {
+        parts.push(format!("status {status}"));
+    }
+    if result["is_error"] != false {
+        let said = result["result"].as_str().or_else(|| result["errors"][0].as_str()).map(brief);
+        parts.extend(said.filter(|said| !said.is_empty()));
+    }
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests;

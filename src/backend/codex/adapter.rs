@@ -1,0 +1,91 @@
+//! How Codex is started.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::rollout::Rollout;
+use super::transcript::Transcript;
+use crate::backend::process::{Process, command};
+use crate::config::{BackendSettings, Permissions};
+use crate::runner::{Backend, Capabilities, Invocation, Task};
+use crate::system::env;
+
+/// Codex CLI, as it is configured.
+#[derive(Debug)]
+pub struct Codex {
+    settings: BackendSettings,
+}
+
+impl Codex {
+    /// With these settings.
+    #[must_use]
+    pub fn new(settings: BackendSettings) -> Self {
+        Self { settings }
+    }
+
+    fn arguments(&self, task: &Task<'_>, session: Option<&str>) -> Vec<String> {
+        let section = &self.settings.section;
+        let mut arguments: Vec<String> = ["exec", "--json", "--skip-git-repo-check"].map(str::to_owned).into();
+        let mut give = |words: &[&str]| arguments.extend(words.iter().map(|word| (*word).to_owned()));
+        if let Some(model) = &section.model {
+            give(&["--model", model]);
+        }
+        match section.permissions.unwrap_or_default() {
+            Permissions::Read => give(&["--sandbox", "read-only"]),
+            Permissions::Edit => give(&["--sandbox", "workspace-write"]),
+            Permissions::All => give(&["--dangerously-bypass-approvals-and-sandbox"]),
+        }
+        give(&["-c", &format!("model_auto_compact_token_limit={}", task.limits.soft)]);
+        if let Some(effort) = task.effort {
+            give(&["-c", &format!("model_reasoning_effort=\"{effort}\"")]);
+        }
+        arguments.extend(section.args.iter().cloned());
+        if let Some(session) = session {
+            arguments.extend(["resume".to_owned(), session.to_owned()]);
+        }
+        arguments.extend(["--".to_owned(), task.prompt.to_owned()]);
+        arguments
+    }
+
+    /// The folder that it keeps its sessions in.
+    fn home(&self, task: &Task<'_>) -> PathBuf {
+        let given = |name: &str| {
+            let variables = task.surroundings.variables.iter();
+            let set = variables.rev().find(|(set, _)| set == name).map(|(_, value)| PathBuf::from(value));
+            let own = || self.settings.section.env.get(name).map(PathBuf::from);
+            set.or_else(own).or_else(|| env::var(name).map(PathBuf::from))
+        };
+        given("CODEX_HOME").unwrap_or_else(|| given("HOME").unwrap_or_default().join(".codex"))
+    }
+}
+
+impl Backend for Codex {
+    fn name(&self) -> &str {
+        &self.settings.name
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            resumes: true,
+            usage: true,
+            compacts_itself: true,
+            compacts_on_request: false,
+            effort: true,
+            structured: true,
+        }
+    }
+
+    fn credentials(&self) -> Vec<String> {
+        let known = ["OPENAI_API_KEY", "CODEX_API_KEY"].map(str::to_owned);
+        known.into_iter().chain(self.settings.section.credentials.iter().cloned()).collect()
+    }
+
+    fn invoke(&self, task: &Task<'_>, session: Option<&str>) -> io::Result<Box<dyn Invocation>> {
+        let section = &self.settings.section;
+        let arguments = self.arguments(task, session);
+        let own = section.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let command = command(self.settings.program(), arguments.iter().map(String::as_str), own, task.surroundings);
+        let rollout = Rollout::new(self.home(task), session);
+        Ok(Box::new(Process::start(&command, Transcript::new(session.is_some(), rollout), None)?))
+    }
+}

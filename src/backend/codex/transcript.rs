@@ -1,0 +1,194 @@
+//! Understands what Codex 0.169 says: its stream (`exec --json`) and the lines of its session file.
+//!
+//! The stream names the session, the answers and whether the turn ended well; about a failure it has prose only, and its
+//! usage is a sum over the whole session. The session file has the rest as data: the size of the context after each answer
+//! (`token_count`), compactions, and the kind of a failure (`task_complete`, `codex_error_info`).
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::rollout::Rollout;
+use crate::backend::process::{Reader, Verdict, brief, silent};
+use crate::backend::status::class_of;
+use crate::policy::Class;
+use crate::runner::AgentEvent;
+use crate::system::process::Exit;
+
+/// What was read so far.
+#[derive(Debug)]
+pub(super) struct Transcript {
+    resumes: bool,
+    rollout: Rollout,
+    facts: Facts,
+}
+
+/// What stream and session file said.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    thread: Option<String>,
+    /// How the turn ended, by the stream.
+    turn: Option<Turn>,
+    /// The failure, by the session file.
+    error: Option<Value>,
+    /// Somebody interrupted the turn, by the session file.
+    aborted: bool,
+    /// Sum and last value of the usage, to tell a new answer from a repetition.
+    usage: Option<(u64, u64)>,
+    /// When the quota that is used up is given anew.
+    resets_at: Option<Timestamp>,
+    /// An error in the stream: a retry of its own, unless the turn's end follows.
+    complaint: bool,
+}
+
+#[derive(Debug)]
+enum Turn {
+    Completed,
+    Failed(String),
+}
+
+impl Transcript {
+    pub(super) fn new(resumes: bool, rollout: Rollout) -> Self {
+        Self { resumes, rollout, facts: Facts::default() }
+    }
+}
+
+impl Reader for Transcript {
+    fn line(&mut self, line: &str) -> Vec<AgentEvent> {
+        let events = self.facts.stream(line);
+        events.into_iter().chain(self.poll()).collect()
+    }
+
+    fn poll(&mut self) -> Vec<AgentEvent> {
+        let lines = self.rollout.fresh(self.facts.thread.as_deref());
+        lines.iter().flat_map(|line| self.facts.recorded(line)).collect()
+    }
+
+    fn verdict(&self, exit: &Exit) -> Verdict {
+        let refused = self.resumes && self.facts.thread.is_none() && matches!(exit, Exit::Exited(_));
+        Verdict { session_refused: refused, ..self.facts.verdict(exit) }
+    }
+}
+
+impl Facts {
+    /// A line of the stream.
+    pub(super) fn stream(&mut self, line: &str) -> Vec<AgentEvent> {
+        let Ok(event) = serde_json::from_str::<Value>(line) else { return Vec::new() };
+        let kind = event["type"].as_str().unwrap_or_default();
+        let mut events = Vec::new();
+        if std::mem::take(&mut self.complaint) && kind != "turn.failed" {
+            events.push(AgentEvent::Retrying { status: None, wait: None });
+        }
+        match kind {
+            "thread.started" => {
+                if let Some(thread) = event["thread_id"].as_str() {
+                    self.thread = Some(thread.to_owned());
+                    events.push(AgentEvent::Session(thread.to_owned()));
+                }
+            }
+            "item.completed" if event["item"]["type"] == "agent_message" => {
+                events.extend(event["item"]["text"].as_str().map(|text| AgentEvent::Said(text.to_owned())));
+            }
+            "turn.completed" => self.turn = Some(Turn::Completed),
+            "turn.failed" => {
+                let message = event["error"]["message"].as_str().unwrap_or_default();
+                self.turn = Some(Turn::Failed(message.to_owned()));
+            }
+            "error" => self.complaint = true,
+            _ => {}
+        }
+        events
+    }
+
+    /// A line of the session file.
+    pub(super) fn recorded(&mut self, line: &str) -> Vec<AgentEvent> {
+        let Ok(event) = serde_json::from_str::<Value>(line) else { return Vec::new() };
+        let payload = &event["payload"];
+        match (event["type"].as_str(), payload["type"].as_str()) {
+            (Some("compacted"), _) => {
+                vec![AgentEvent::Compacted { before: self.usage.map(|(_, last)| last), after: None }]
+            }
+            (Some("event_msg"), Some("token_count")) => self.tokens(payload),
+            (Some("event_msg"), Some("task_complete")) => {
+                self.error = Some(payload["error"].clone()).filter(|error| !error.is_null());
+                Vec::new()
+            }
+            (Some("event_msg"), Some("turn_aborted")) => {
+                self.aborted = true;
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn tokens(&mut self, payload: &Value) -> Vec<AgentEvent> {
+        let limits = [&payload["rate_limits"]["primary"], &payload["rate_limits"]["secondary"]];
+        let used_up = limits.into_iter().filter(|limit| limit["used_percent"].as_f64() >= Some(100.0));
+        let resets = used_up.filter_map(|limit| Timestamp::from_second(limit["resets_at"].as_i64()?).ok());
+        self.resets_at = resets.max();
+        let total = |usage: &str| payload["info"][usage]["total_tokens"].as_u64();
+        let (Some(sum), Some(last)) = (total("total_token_usage"), total("last_token_usage")) else {
+            return Vec::new();
+        };
+        let before = self.usage.replace((sum, last));
+        let mut events = Vec::new();
+        if before.map(|(_, last)| last) != Some(last) {
+            events.push(AgentEvent::Usage(last));
+        }
+        if before.map(|(sum, _)| sum) != Some(sum) {
+            events.push(AgentEvent::Turn);
+        }
+        events
+    }
+
+    pub(super) fn verdict(&self, exit: &Exit) -> Verdict {
+        match &self.turn {
+            Some(Turn::Completed) => Verdict::new(Class::Done, "turn.completed"),
+            Some(Turn::Failed(message)) => match &self.error {
+                Some(error) => {
+                    let (class, kind) = self.class(error);
+                    Verdict::new(class, format!("{kind}: {}", brief(message)))
+                }
+                None => {
+                    Verdict::new(Class::Transient { wait: None }, format!("no reason on record: {}", brief(message)))
+                }
+            },
+            None if self.aborted => Verdict::new(Class::Cancelled, "turn_aborted"),
+            None => silent(exit),
+        }
+    }
+
+    /// The class of a recorded failure, and its name.
+    fn class(&self, error: &Value) -> (Class, String) {
+        let transient = Class::Transient { wait: None };
+        let info = &error["codex_error_info"];
+        let Some(kind) = info.as_str() else {
+            let (kind, details) = info
+                .as_object()
+                .and_then(|kinds| kinds.iter().next())
+                .map_or(("", &Value::Null), |(kind, details)| (kind.as_str(), details));
+            let status = details["http_status_code"].as_u64().and_then(|status| u16::try_from(status).ok());
+            return match status {
+                Some(status) => (class_of(status), format!("{kind} {status}")),
+                None => (transient, kind.to_owned()),
+            };
+        };
+        let class = match kind {
+            "context_window_exceeded" => Class::Overflow,
+            "usage_limit_exceeded" => Class::Limit { resets_at: self.resets_at },
+            "unauthorized" | "bad_request" | "sandbox_error" | "cyber_policy" => Class::Permanent,
+            // It files a refused request and a broken stream under one name; a refusal's message is the provider's body.
+            "other" if is_refusal(&error["message"]) => Class::Permanent,
+            _ => transient,
+        };
+        (class, kind.to_owned())
+    }
+}
+
+/// Whether a message is the body of a provider's error that blames the request.
+fn is_refusal(message: &Value) -> bool {
+    let body = message.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    body.is_some_and(|body| body["error"]["type"] == "invalid_request_error")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! Any program that takes its prompt as an argument: templates say how it is started.
+//!
+//! Its output is text for people and its exit code is all that it offers to tell its ends apart by, so that is what is
+//! read, for want of anything better: 0 done, 1 failed for the moment, anything else refused. A gate should check it.
+
+use std::io;
+
+use super::process::{Process, Reader, Verdict, brief, command, silent};
+use crate::config::BackendSettings;
+use crate::policy::Class;
+use crate::runner::{AgentEvent, Backend, Capabilities, Invocation, Task};
+use crate::system::ids;
+use crate::system::process::Exit;
+
+/// A program that is started by templates.
+#[derive(Debug)]
+pub struct Template {
+    settings: BackendSettings,
+}
+
+impl Template {
+    /// With these settings.
+    #[must_use]
+    pub fn new(settings: BackendSettings) -> Self {
+        Self { settings }
+    }
+
+    fn filled(&self, template: &[String], task: &Task<'_>, session: &str) -> Vec<String> {
+        let workspace = task.surroundings.workspace.to_string_lossy();
+        let values = [
+            ("{prompt}", task.prompt),
+            ("{session}", session),
+            ("{model}", self.settings.section.model.as_deref().unwrap_or_default()),
+            ("{effort}", task.effort.map_or("", |effort| effort.as_str())),
+            ("{workspace}", &workspace),
+        ];
+        template.iter().map(|word| fill(word, &values)).collect()
+    }
+}
+
+impl Backend for Template {
+    fn name(&self) -> &str {
+        &self.settings.name
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let section = &self.settings.section;
+        let holds = |template: &Option<Vec<String>>, what: &str| {
+            template.as_ref().is_some_and(|words| words.iter().any(|word| word.contains(what)))
+        };
+        Capabilities {
+            resumes: holds(&section.run, "{session}") && section.resume.is_some(),
+            usage: false,
+            compacts_itself: false,
+            compacts_on_request: false,
+            effort: holds(&section.run, "{effort}"),
+            structured: false,
+        }
+    }
+
+    fn credentials(&self) -> Vec<String> {
+        self.settings.section.credentials.clone()
+    }
+
+    fn invoke(&self, task: &Task<'_>, session: Option<&str>) -> io::Result<Box<dyn Invocation>> {
+        let section = &self.settings.section;
+        let fresh = ids::uuid();
+        let (template, id) = match (session, &section.resume) {
+            (Some(session), Some(resume)) => (Some(resume), session),
+            _ => (section.run.as_ref(), fresh.as_str()),
+        };
+        let words = template.map(|template| self.filled(template, task, id)).unwrap_or_default();
+        let (own_program, arguments) =
+            words.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+        let program = section.binary.as_deref().unwrap_or(own_program);
+        let own = section.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let command = command(program, arguments.iter().map(String::as_str), own, task.surroundings);
+        let first = self.capabilities().resumes.then(|| AgentEvent::Session(id.to_owned()));
+        Ok(Box::new(Process::start(&command, Words, first)?))
+    }
+}
+
+/// What the program says, which is taken as it is.
+#[derive(Debug)]
+struct Words;
+
+impl Reader for Words {
+    fn line(&mut self, line: &str) -> Vec<AgentEvent> {
+        if line.trim().is_empty() { Vec::new() } else { vec![AgentEvent::Said(line.to_owned())] }
+    }
+
+    fn verdict(&self, exit: &Exit) -> Verdict {
+        match exit {
+            Exit::Exited(0) => Verdict::new(Class::Done, "exit 0"),
+            Exit::Exited(1) => Verdict::new(Class::Transient { wait: None }, "exit 1"),
+            Exit::Exited(_) => Verdict::new(Class::Permanent, brief(&exit.to_string())),
+            Exit::Signalled(_) | Exit::SpawnFailed(_) => silent(exit),
+        }
+    }
+}
+
+/// A word with its placeholders filled in, each once: what is filled in is not looked at again.
+fn fill(word: &str, values: &[(&str, &str)]) -> String {
+    let mut filled = String::new();
+    let mut rest = word;
+    while let Some(at) = rest.find('{') {
+        filled.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some((name, value)) = values.iter().find(|(name, _)| rest.starts_with(name)) {
+            filled.push_str(value);
+            rest = &rest[name.len()..];
+        } else {
+            filled.push('{');
+            rest = &rest[1..];
+        }
+    }
+    filled + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_filled_in_is_not_filled_in_again() {
+        let values = [("{prompt}", "use {session}, {prompt}"), ("{session}", "s-1")];
+        for (word, filled) in [
+            ("{prompt}", "use {session}, {prompt}"),
+            ("--id={session}", "--id=s-1"),
+            ("{session}{session}", "s-1s-1"),
+            ("{other} {", "{other} {"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(fill(word, &values), filled, "{word}");
+        }
+    }
+
+    #[test]
+    fn its_exit_code_is_all_that_it_offers() {
+        for (exit, class) in [
+            (Exit::Exited(0), Class::Done),
+            (Exit::Exited(1), Class::Transient { wait: None }),
+            (Exit::Exited(2), Class::Permanent),
+            (Exit::Exited(127), Class::Permanent),
+            (Exit::Signalled(9), Class::Lost),
+        ] {
+            assert_eq!(Words.verdict(&exit).class, class, "{exit}");
+        }
+    }
+}

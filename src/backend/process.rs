@@ -1,0 +1,146 @@
+//! An agent that is a process whose output is read line by line.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+
+use crate::policy::Class;
+use crate::runner::{AgentEnd, AgentEvent, Invocation, Surroundings};
+use crate::system::process::{Command, Event, Exit, Piece, Running, Stream, signal_name};
+
+/// The longest line that is understood, in bytes; of a longer one only the log has the whole.
+const LONGEST_LINE: usize = 16 * 1024 * 1024;
+
+/// Understands what one program writes. Pure but for [`Reader::poll`].
+pub(super) trait Reader: fmt::Debug {
+    /// A line of standard output, without its ending.
+    fn line(&mut self, line: &str) -> Vec<AgentEvent>;
+
+    /// What has come since the last call from elsewhere than the output.
+    fn poll(&mut self) -> Vec<AgentEvent> {
+        Vec::new()
+    }
+
+    /// The process ended, and everything that it wrote was read.
+    fn verdict(&self, exit: &Exit) -> Verdict;
+}
+
+/// What a reader makes of an invocation that is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Verdict {
+    pub(super) class: Class,
+    pub(super) evidence: String,
+    /// The session that was to be resumed never began, and the program ended by itself.
+    pub(super) session_refused: bool,
+}
+
+impl Verdict {
+    pub(super) fn new(class: Class, evidence: impl Into<String>) -> Self {
+        Self { class, evidence: evidence.into(), session_refused: false }
+    }
+}
+
+/// A running agent and what is read from it.
+#[derive(Debug)]
+pub(super) struct Process<R> {
+    running: Running,
+    reader: R,
+    line: Vec<u8>,
+    overlong: bool,
+    ready: VecDeque<AgentEvent>,
+}
+
+impl<R: Reader> Process<R> {
+    /// Starts the command; `first` is told before anything that it writes.
+    pub(super) fn start(command: &Command, reader: R, first: Option<AgentEvent>) -> io::Result<Self> {
+        let running = command.spawn()?;
+        Ok(Self { running, reader, line: Vec::new(), overlong: false, ready: first.into_iter().collect() })
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Output(piece) => self.output(piece),
+            Event::Ended(exit) => {
+                self.end_line();
+                self.ready.extend(self.reader.poll());
+                let Verdict { class, evidence, session_refused } = self.reader.verdict(&exit);
+                let (code, signal) = match exit {
+                    Exit::Exited(code) => (Some(code), None),
+                    Exit::Signalled(signal) => (None, Some(signal_name(signal))),
+                    Exit::SpawnFailed(_) => (None, None),
+                };
+                self.ready.push_back(AgentEvent::Ended(AgentEnd { class, code, signal, evidence, session_refused }));
+            }
+        }
+    }
+
+    fn output(&mut self, piece: Piece) {
+        if piece.stream == Stream::Stdout {
+            self.overlong |= self.line.len() + piece.bytes.len() > LONGEST_LINE;
+            if !self.overlong {
+                self.line.extend_from_slice(&piece.bytes);
+            }
+        }
+        let ends = piece.stream == Stream::Stdout && piece.ends_line();
+        self.ready.push_back(AgentEvent::Output(piece));
+        if ends {
+            self.end_line();
+        }
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if !std::mem::take(&mut self.overlong) {
+            let events = self.reader.line(String::from_utf8_lossy(&line).trim_end());
+            self.ready.extend(events);
+        }
+    }
+}
+
+impl<R: Reader> Invocation for Process<R> {
+    fn group(&self) -> Option<u32> {
+        Some(self.running.group())
+    }
+
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = AgentEvent> + '_>> {
+        Box::pin(async {
+            self.ready.extend(self.reader.poll());
+            loop {
+                if let Some(event) = self.ready.pop_front() {
+                    return event;
+                }
+                let event = self.running.next().await;
+                self.take(event);
+            }
+        })
+    }
+
+    fn cancel(&mut self) {
+        self.running.ask_to_end();
+    }
+}
+
+/// A command in the surroundings of an agent: `own` are the variables of its backend.
+pub(super) fn command<'a>(
+    program: &str,
+    arguments: impl IntoIterator<Item = &'a str>,
+    own: impl IntoIterator<Item = (&'a str, &'a str)>,
+    surroundings: &Surroundings,
+) -> Command {
+    let command = Command::new(program).args(arguments).folder(&surroundings.workspace);
+    let command = surroundings.withheld.iter().fold(command, Command::env_remove);
+    let command = own.into_iter().fold(command, |command, (name, value)| command.env(name, value));
+    surroundings.variables.iter().fold(command, |command, (name, value)| command.env(name, value))
+}
+
+/// The first line of a text, at most 300 characters of it.
+pub(super) fn brief(text: &str) -> String {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().chars().take(300).collect()
+}
+
+/// How the process ended, for a program that did not say how it ended itself.
+pub(super) fn silent(exit: &Exit) -> Verdict {
+    Verdict::new(Class::Lost, format!("{exit}, without an end in its stream"))
+}

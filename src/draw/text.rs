@@ -1,0 +1,59 @@
+//! Text inside a picture: of others, made harmless, and durations.
+
+const SECOND: u64 = 1000;
+const MINUTE: u64 = 60 * SECOND;
+const HOUR: u64 = 60 * MINUTE;
+
+/// A duration in milliseconds for people: two units at most, such as `2 h 5 min`.
+#[must_use]
+pub fn span(millis: u64) -> String {
+    let part = |whole: u64, rest: u64, unit: &str, smaller: &str| {
+        if rest == 0 { format!("{whole} {unit}") } else { format!("{whole} {unit} {rest} {smaller}") }
+    };
+    match millis {
+        0 => "0".to_owned(),
+        1..SECOND => format!("{millis} ms"),
+        SECOND..MINUTE if millis.is_multiple_of(SECOND) => format!("{} s", millis / SECOND),
+        // Cut off, not rounded: 59.97 s is not 60.0 s yet.
+        SECOND..MINUTE => format!("{}.{} s", millis / SECOND, millis % SECOND / 100),
+        MINUTE..HOUR => part(millis / MINUTE, millis % MINUTE / SECOND, "min", "s"),
+        _ => part(millis / HOUR, millis % HOUR / MINUTE, "h", "min"),
+    }
+}
+
+/// Text as it stands in an element or in a quoted attribute.
+pub(super) fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            // Not allowed in XML, not even as a reference.
+            other if other.is_control() && !matches!(other, '\t' | '\n' | '\r') => safe.push('\u{fffd}'),
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_well() {
+        for (millis, text) in [
+            (0, "0"),
+            (50, "50 ms"),
+            (1500, "1.5 s"),
+            (59_970, "59.9 s"),
+            (60_000, "1 min"),
+            (61_000, "1 min 1 s"),
+            (7_260_000, "2 h 1 min"),
+        ] {
+            assert_eq!(span(millis), text);
+        }
+    }
+}

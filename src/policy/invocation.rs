@@ -1,0 +1,158 @@
+//! What follows the end of one invocation of an agent (Exit Code Handling; Retry Strategy of the backend layer).
+//!
+//! Agents have no exit codes of the contract: none ends with 2, and several end with 0 after a total failure. Their ends
+//! are therefore told apart by class, and this rule brings the class to the contract's three exits.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::Outcome;
+use crate::contract::{PhaseError, PhaseExit, vocabulary};
+
+/// How one invocation of an agent ended. Exactly one of these, whatever the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Class {
+    /// The agent says that it is done. Whether that is true is for the gate to say.
+    Done,
+    /// A failure that may be gone next time: overload, a server's error, a lost connection.
+    Transient {
+        /// How long the provider asks to wait, when it says so.
+        wait: Option<Duration>,
+    },
+    /// A quota of the account is used up.
+    Limit {
+        /// When it is given anew, when the provider says so.
+        resets_at: Option<Timestamp>,
+    },
+    /// A refusal that no repetition changes: wrong key, wrong request, no credit.
+    Permanent,
+    /// The context does not fit the model's window any more.
+    Overflow,
+    /// Somebody stopped the agent.
+    Cancelled,
+    /// It used up what it may take: time, or turns.
+    TimedOut,
+    /// It ended without saying how.
+    Lost,
+}
+
+vocabulary! {
+    /// The class as a word, for records and people.
+    pub enum ClassName ("class of an invocation's end") {
+        /// [`Class::Done`].
+        Done = "done",
+        /// [`Class::Transient`].
+        Transient = "transient",
+        /// [`Class::Limit`].
+        Limit = "limit",
+        /// [`Class::Permanent`].
+        Permanent = "permanent",
+        /// [`Class::Overflow`].
+        Overflow = "overflow",
+        /// [`Class::Cancelled`].
+        Cancelled = "cancelled",
+        /// [`Class::TimedOut`].
+        TimedOut = "timed_out",
+        /// [`Class::Lost`].
+        Lost = "lost",
+    }
+}
+
+/// What follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Consequence {
+    /// The gate decides; without one the phase is done, unverified.
+    Gate,
+    /// The attempt has this outcome; its retries are the phase's.
+    Conclude(Outcome),
+    /// Wait until the quota is given anew, then go on; no attempt is used up.
+    Wait(Option<Timestamp>),
+    /// An emergency compaction, then go on.
+    Compact,
+    /// The context is over: a human is called.
+    Overflow,
+    /// No outcome: the run stops and can be resumed.
+    Stop,
+}
+
+impl Class {
+    /// The class as a word.
+    #[must_use]
+    pub fn name(&self) -> ClassName {
+        match self {
+            Self::Done => ClassName::Done,
+            Self::Transient { .. } => ClassName::Transient,
+            Self::Limit { .. } => ClassName::Limit,
+            Self::Permanent => ClassName::Permanent,
+            Self::Overflow => ClassName::Overflow,
+            Self::Cancelled => ClassName::Cancelled,
+            Self::TimedOut => ClassName::TimedOut,
+            Self::Lost => ClassName::Lost,
+        }
+    }
+
+    /// What follows. `may_compact` says whether a compaction can be asked for and none was made in this attempt yet;
+    /// `evidence` is what the agent said about its end.
+    #[must_use]
+    pub fn consequence(&self, may_compact: bool, evidence: &str) -> Consequence {
+        let failed = |exit: PhaseExit, code: &str, what: &str| {
+            let message = if evidence.is_empty() { what.to_owned() } else { format!("{what}: {evidence}") };
+            let error = PhaseError { code: code.to_owned(), message, recoverable: exit == PhaseExit::Retry };
+            Consequence::Conclude(Outcome { exit, error: Some(error) })
+        };
+        match self {
+            Self::Done => Consequence::Gate,
+            Self::Transient { .. } => failed(PhaseExit::Retry, "AGENT_TRANSIENT", "the agent failed for the moment"),
+            Self::Limit { resets_at } => Consequence::Wait(*resets_at),
+            Self::Permanent => failed(PhaseExit::Blocked, "AGENT_PERMANENT", "the agent was refused"),
+            Self::Overflow if may_compact => Consequence::Compact,
+            Self::Overflow => Consequence::Overflow,
+            Self::Cancelled => Consequence::Stop,
+            Self::TimedOut => failed(PhaseExit::Retry, "AGENT_TIMED_OUT", "the agent used up what it may take"),
+            Self::Lost => failed(PhaseExit::Retry, "AGENT_LOST", "the agent ended without saying how"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_has_its_consequence() {
+        let reset = Some(Timestamp::from_second(1_800_000_000).expect("in range"));
+        let wait = Some(Duration::from_secs(7));
+        let (retry, blocked) = (PhaseExit::Retry, PhaseExit::Blocked);
+        let rows = [
+            (Class::Transient { wait }, retry, "AGENT_TRANSIENT"),
+            (Class::Transient { wait: None }, retry, "AGENT_TRANSIENT"),
+            (Class::TimedOut, retry, "AGENT_TIMED_OUT"),
+            (Class::Lost, retry, "AGENT_LOST"),
+            (Class::Permanent, blocked, "AGENT_PERMANENT"),
+        ];
+        for (class, exit, code) in rows {
+            for may_compact in [true, false] {
+                let Consequence::Conclude(outcome) = class.consequence(may_compact, "why") else {
+                    panic!("{class:?} concludes the attempt");
+                };
+                let error = outcome.error.expect("an end that is none of the contract's codes is named");
+                assert_eq!((outcome.exit, error.code.as_str()), (exit, code), "{class:?}");
+                assert_eq!(error.recoverable, exit == retry, "{class:?}");
+                assert!(error.message.ends_with(": why"), "{}", error.message);
+            }
+        }
+        let others = [
+            (Class::Done, true, Consequence::Gate),
+            (Class::Done, false, Consequence::Gate),
+            (Class::Limit { resets_at: reset }, true, Consequence::Wait(reset)),
+            (Class::Limit { resets_at: None }, false, Consequence::Wait(None)),
+            (Class::Overflow, true, Consequence::Compact),
+            (Class::Overflow, false, Consequence::Overflow),
+            (Class::Cancelled, true, Consequence::Stop),
+        ];
+        for (class, may_compact, consequence) in others {
+            assert_eq!(class.consequence(may_compact, "why"), consequence, "{class:?} {may_compact}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Waits for a human's answer (Escalation Handling: `awaitResolution`), for whoever wants a process that does.
+
+use std::time::Duration;
+
+use super::RunError;
+use crate::store::{Layout, RunStatus, read_record};
+use crate::system::process::{Interrupt, Interrupts};
+
+/// How often the record is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// What a wait for an answer ended with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaited {
+    /// It was answered, and the execution can go on.
+    Answered,
+    /// There is nothing to go on with: it was called off, or somebody else brought it to its end.
+    Over(RunStatus),
+    /// A signal came.
+    Interrupted(Interrupt),
+}
+
+/// Waits until the execution that called a human was answered. Holds no lock: answers come from other processes.
+///
+/// # Errors
+/// [`RunError`]: there is no execution, or its record cannot be read.
+pub async fn await_resolution(layout: &Layout, interrupts: &mut Interrupts) -> Result<Awaited, RunError> {
+    loop {
+        let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
+        match read_record(layout)?.ok_or_else(none)?.status {
+            RunStatus::Resolved | RunStatus::Ready => return Ok(Awaited::Answered),
+            over @ (RunStatus::Aborted | RunStatus::Completed) => return Ok(Awaited::Over(over)),
+            RunStatus::Escalated | RunStatus::Running | RunStatus::Interrupted => {}
+        }
+        tokio::select! {
+            interrupt = interrupts.next() => return Ok(Awaited::Interrupted(interrupt)),
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Tells people who do not look at the terminal that a human is needed. Bounded in time, and never a reason to fail: the
+//! report is on disk before, and whoever is not reached finds it there.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::Progress;
+use super::engine::{Call, End, Engine};
+use super::stage_files::SESSION_VARIABLE;
+use crate::config::Settings;
+use crate::system::process::{Command, Exit, capture};
+use crate::system::webhook;
+
+/// How people are told.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Notification {
+    /// Program and arguments.
+    pub command: Option<Vec<String>>,
+    /// Where a message is posted.
+    pub webhook: Option<String>,
+    /// The time for each of them.
+    pub time: Duration,
+}
+
+impl From<&Settings> for Notification {
+    fn from(settings: &Settings) -> Self {
+        let section = settings.notify();
+        Self {
+            command: section.command.as_ref().map(crate::config::Command::argv),
+            webhook: section.webhook.clone(),
+            time: Duration::from_millis(section.timeout_ms),
+        }
+    }
+}
+
+impl Engine<'_> {
+    /// Tells them, when the session ends with a call.
+    pub(super) async fn notify(&mut self, end: &End) {
+        let End::Escalated(call) = end else { return };
+        let Notification { command, webhook, time } = self.bounds.notification.clone();
+        if let Some(argv) = command {
+            let failed = self.by_command(&argv, call, time).await.err();
+            self.listener.on(&Progress::Notified { means: "command", failed: failed.as_deref() });
+        }
+        if let Some(url) = webhook {
+            let posted = tokio::time::timeout(time, webhook::post(url, self.message(call), time)).await;
+            let failed = match posted {
+                Ok(Ok(answered)) => answered.err(),
+                Ok(Err(_)) => Some("the client failed".to_owned()),
+                Err(_) => Some(format!("no answer within {} ms", time.as_millis())),
+            };
+            let failed = failed.map(|reason| self.bounds.redactor.text(&reason));
+            self.listener.on(&Progress::Notified { means: "webhook", failed: failed.as_deref() });
+        }
+    }
+
+    async fn by_command(&self, argv: &[String], call: &Call, time: Duration) -> Result<(), String> {
+        let (program, arguments) = argv.split_first().ok_or("nothing to run")?;
+        let command = Command::new(program)
+            .args(arguments)
+            .folder(self.layout.workspace())
+            .env_remove(SESSION_VARIABLE)
+            .env("LOA_EXECUTION_ID", self.execution().as_str())
+            .env("LOA_PHASE", call.phase.as_str())
+            .env("LOA_WORKSPACE", self.layout.workspace())
+            .env("LOA_ESCALATION_TRIGGER", call.trigger.as_str())
+            .env("LOA_ESCALATION_REASON", &call.reason)
+            .env("LOA_ESCALATION_REPORT", &call.report.markdown)
+            .env("LOA_ESCALATION_REPORT_YAML", &call.report.yaml);
+        let command = self.backends.withheld_from(None).iter().fold(command, Command::env_remove);
+        let captured = capture(&command, 4096, time).await;
+        let said = String::from_utf8_lossy(&captured.stderr);
+        let last = said.lines().rfind(|line| !line.trim().is_empty()).map(|line| format!(": {}", line.trim()));
+        match captured.exit {
+            _ if captured.timed_out => Err(format!("it took more than {} ms", time.as_millis())),
+            Exit::Exited(0) => Ok(()),
+            exit => Err(self.bounds.redactor.text(&format!("{exit}{}", last.unwrap_or_default()))),
+        }
+    }
+
+    /// The message: `text` for services that show one line, the rest for programs.
+    fn message(&self, call: &Call) -> String {
+        let text = format!("loa-run: a human is needed: {} in {}: {}", call.trigger, call.phase, call.reason);
+        let document = json!({
+            "event": "escalation",
+            "text": text,
+            "execution_id": self.execution(),
+            "phase": call.phase,
+            "trigger": call.trigger,
+            "reason": call.reason,
+            "report": call.report.markdown,
+            "workspace": self.layout.workspace(),
+        });
+        document.to_string()
+    }
+}

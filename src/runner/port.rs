@@ -1,0 +1,177 @@
+//! The Backend port: what the runner asks of an agent, whichever it is (backend layer: Backend Interface).
+//!
+//! A [`Backend`] starts invocations; an [`Invocation`] is a stream of [`AgentEvent`]s whose last one says in exactly one
+//! class how it ended. Whether a process's output, a protocol over its pipes or a server stands behind it is the
+//! adapter's affair. Retrying, waiting, compacting and judging are the runner's: an adapter only reports.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::contract::{ContextLimits, EffortLevel};
+use crate::policy::Class;
+use crate::system::process::Piece;
+
+/// One agent program, as it is configured.
+pub trait Backend: fmt::Debug {
+    /// Its name in the configuration.
+    fn name(&self) -> &str;
+
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Variables that hold its credentials. They reach its own processes and no other of the run.
+    fn credentials(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Starts an invocation: in a new session, or in an earlier one where it can resume.
+    ///
+    /// # Errors
+    /// When the host cannot start the program.
+    fn invoke(&self, task: &Task<'_>, session: Option<&str>) -> io::Result<Box<dyn Invocation>>;
+
+    /// Starts an invocation that only compacts a session's context; `None` where that cannot be asked for.
+    ///
+    /// # Errors
+    /// When the host cannot start the program.
+    fn compact(&self, task: &Task<'_>, session: &str) -> io::Result<Option<Box<dyn Invocation>>> {
+        let _ = (task, session);
+        Ok(None)
+    }
+}
+
+/// The backends of a run, by name.
+#[derive(Debug, Clone, Default)]
+pub struct Backends(BTreeMap<String, Rc<dyn Backend>>);
+
+impl Backends {
+    /// These.
+    #[must_use]
+    pub fn new(backends: Vec<Box<dyn Backend>>) -> Self {
+        Self(backends.into_iter().map(|backend| (backend.name().to_owned(), backend.into())).collect())
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Rc<dyn Backend>> {
+        self.0.get(name).cloned()
+    }
+
+    /// The variables that hold credentials of backends, those that `name` may see excepted.
+    #[must_use]
+    pub fn withheld_from(&self, name: Option<&str>) -> Vec<String> {
+        let own = name.and_then(|name| self.0.get(name)).map(|backend| backend.credentials()).unwrap_or_default();
+        let all = self.0.values().flat_map(|backend| backend.credentials());
+        all.filter(|variable| !own.contains(variable)).collect()
+    }
+}
+
+/// What a backend can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "a matrix of independent yes and no")]
+pub struct Capabilities {
+    /// A later invocation can go on where an earlier one stopped.
+    pub resumes: bool,
+    /// It reports how many tokens its context holds.
+    pub usage: bool,
+    /// It compacts by itself, at the soft limit that it is given.
+    pub compacts_itself: bool,
+    /// It compacts when it is asked to.
+    pub compacts_on_request: bool,
+    /// It takes a level of effort.
+    pub effort: bool,
+    /// Its ends are told apart by data; otherwise by its exit code, for want of anything better.
+    pub structured: bool,
+}
+
+/// What an invocation is to do.
+#[derive(Debug, Clone)]
+pub struct Task<'a> {
+    /// What the agent is told.
+    pub prompt: &'a str,
+    /// How hard it should think; its own default without one.
+    pub effort: Option<EffortLevel>,
+    /// Limits of its context.
+    pub limits: ContextLimits,
+    /// Where and with what it runs.
+    pub surroundings: &'a Surroundings,
+}
+
+/// Folder and environment of an agent's processes.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// The folder to work in.
+    pub workspace: PathBuf,
+    /// Variables to set, over the backend's own.
+    pub variables: Vec<(String, OsString)>,
+    /// Variables that are not for this agent.
+    pub withheld: Vec<String>,
+}
+
+/// An invocation that was started. Dropped before its end, its process is killed, its group is not.
+pub trait Invocation: fmt::Debug {
+    /// The process group to end if the run dies.
+    fn group(&self) -> Option<u32>;
+
+    /// The next event. The future may be dropped and asked for anew without losing one; not to be called again after
+    /// [`AgentEvent::Ended`].
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = AgentEvent> + '_>>;
+
+    /// Asks it to end. What it still says comes with [`Invocation::next`].
+    fn cancel(&mut self);
+}
+
+/// Something that an agent did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentEvent {
+    /// It wrote something, for the log. What it means comes as an event of its own.
+    Output(Piece),
+    /// The session that it works in has this id.
+    Session(String),
+    /// The model answered once.
+    Turn,
+    /// Its context holds this many tokens now.
+    Usage(u64),
+    /// It says something to whoever gave it the task; the last one is its answer.
+    Said(String),
+    /// The provider failed, and the agent tries again by itself.
+    Retrying {
+        /// The status that the provider answered with, when it answered.
+        status: Option<u16>,
+        /// The pause before it tries, when it is known.
+        wait: Option<Duration>,
+    },
+    /// It compacted its context.
+    Compacted {
+        /// Tokens before, when known.
+        before: Option<u64>,
+        /// Tokens after, when known.
+        after: Option<u64>,
+    },
+    /// It was not allowed to use this many tools that it wanted.
+    Denied(usize),
+    /// It ended. Always the last event, and exactly one.
+    Ended(AgentEnd),
+}
+
+/// How an invocation ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentEnd {
+    /// The class.
+    pub class: Class,
+    /// The process's exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended the process, such as `SIGKILL`.
+    pub signal: Option<String>,
+    /// What the class was read from, in one line for people.
+    pub evidence: String,
+    /// The session that it was to go on with is not there: it never began.
+    pub session_refused: bool,
+}

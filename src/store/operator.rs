@@ -1,0 +1,15 @@
+//! `.loa-checkpoint/operator-type.yaml`: who operates the run.
+
+use super::format::write;
+use super::{Layout, StoreError};
+use crate::contract::OperatorRecord;
+use crate::system::files::{self, Privacy};
+
+/// Writes who operates, durably.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn write_operator(layout: &Layout, operator: &OperatorRecord) -> Result<(), StoreError> {
+    files::ensure_folder(&layout.checkpoints())?;
+    write(&layout.operator(), operator, Privacy::Shared)
+}
