@@ -191,6 +191,38 @@ fn explain_and_list() {
 }
 
 #[test]
+fn the_agent_profile_is_asked_for_by_name() {
+    let shown = |arguments: &[&str]| conform(arguments).args(["--profile", "agent"]).assert();
+    shown(&["lint"]).code(0).stdout(contains("agents: nothing wrong"));
+    shown(&["list"]).code(0).stdout(contains("agent standin")).stdout(contains("case status-001-answered"));
+    shown(&["explain", "CONTROL-001"]).code(0).stdout(contains("SIGINT")).stdout(contains("source: profile"));
+    conform(&["explain", "CONTROL-001"]).assert().code(66);
+    shown(&["score", "nobody"]).code(66).stderr(contains("no bundled agent `nobody`"));
+    conform(&["score", "--quick"]).assert().code(64).stderr(contains("no quick subset"));
+    conform(&["lint", "--profile", "human"]).assert().code(64);
+}
+
+/// What a red of an agent says is enough to do it again.
+#[test]
+fn a_red_of_an_agent_keeps_what_it_takes_to_do_it_by_hand() {
+    let place = tempfile::tempdir().expect("a folder");
+    let manifest = place.path().join("deaf.yaml");
+    let text =
+        "{agent: deaf, version: ['true'], run: [sh, -c, 'exit 3', deaf, '{prompt}'], env: {MODEL: '{address}/v1'}}";
+    fs::write(&manifest, text).expect("a file");
+    let mut command =
+        conform(&["score", "--profile", "agent", "--only", "status-001", "--seed", "7", "--keep", "--out"]);
+    command.arg(place.path().join("out")).arg(&manifest).env("TMPDIR", place.path());
+    let said = command.assert().code(1).stdout(contains("no-request")).stdout(contains("MODEL=$MODEL/v1 sh -c"));
+    let said = String::from_utf8(said.get_output().stdout.clone()).expect("UTF-8");
+    let kept = said.lines().find_map(|line| line.trim().strip_prefix("kept: ")).expect("a folder is kept");
+    let by_hand = fs::read_to_string(Path::new(kept).join("by-hand.sh")).expect("the commands");
+    assert!(by_hand.contains("loa-conform model --script") && by_hand.contains("'exit 3' 'deaf' 'Say "), "{by_hand}");
+    let mut validate = Command::cargo_bin("loa-validate").expect("it is built");
+    validate.arg("model-script").arg(Path::new(kept).join("model.yaml")).assert().code(0);
+}
+
+#[test]
 fn the_readme_is_written_by_the_program() {
     let suite = suite(&[GOOD]);
     score(&suite, &["loop"]).assert().code(0);
@@ -198,7 +230,13 @@ fn the_readme_is_written_by_the_program() {
     let write = |arguments: &[&str]| {
         let mut command = conform(&["readme"]);
         command.args(arguments).arg("--readme").arg(&readme).arg("--suite").arg(suite.path());
-        command.arg("--report").arg(suite.path().join("out/report.json"));
+        command
+            .arg("--report")
+            .arg(suite.path().join("out/report.json"))
+            .arg("--agents")
+            .arg(suite.path().join("none"))
+            .arg("--driven")
+            .arg(suite.path().join("driven"));
         command.assert()
     };
     write(&[]).code(66);
@@ -214,6 +252,22 @@ fn the_readme_is_written_by_the_program() {
     write(&["--check"]).code(0);
     let text = fs::read_to_string(&readme).expect("a file");
     assert!(text.contains("| loop | Full 1/1 |") && text.contains("\nmine\n") && !text.contains("old"), "{text}");
+
+    let report = fs::read_to_string(suite.path().join("out/report.json")).expect("a report");
+    let mut other: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    other["runtimes"][0]["runtime"] = "driven-loop".into();
+    let lay = |report: &serde_json::Value| {
+        fs::create_dir_all(suite.path().join("driven")).expect("a folder");
+        fs::write(suite.path().join("driven/one.json"), report.to_string()).expect("a file");
+    };
+    lay(&other);
+    write(&[]).code(0);
+    assert!(fs::read_to_string(&readme).expect("a file").contains("| driven-loop | Full 1/1 |"), "a row of its own");
+    other["seed"] = (other["seed"].as_u64().expect("a seed") + 1).into();
+    lay(&other);
+    write(&[]).code(1).stderr(contains("driven-loop: measured under seed"));
+    fs::remove_dir_all(suite.path().join("driven")).expect("removed");
+
     fs::write(suite.path().join("cases/x-001-a.yaml"), CASE.replace("Every", "Each")).expect("a file");
     write(&["--check"]).code(1).stderr(contains("the suite is").and(contains("run `loa-conform score`")));
     score(&suite, &["loop", "--only", "X"]).assert().code(0);
@@ -252,4 +306,24 @@ fn waited(path: &Path) -> String {
         }
     }
     panic!("{} never came", path.display());
+}
+
+/// The loop around a bare agent, with a program in the agent's place that does what the scripted model would have it do.
+#[test]
+fn a_bare_agent_is_started_once_a_phase_until_one_does_not_end_with_0() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| folder.path().join(name);
+    fs::create_dir(place("bin")).expect("a folder");
+    fs::write(place("bin/claude"), "#!/bin/sh\nsh \"$DRIVEN_PHASES/$LOA_PHASE\"\n").expect("a file");
+    fs::set_permissions(place("bin/claude"), fs::Permissions::from_mode(0o755)).expect("may be run");
+    let run = |phase: &str, script: &str| serde_json::json!({"id": phase, "command": ["sh", "-c", script]});
+    let plan = serde_json::json!({"phases": [run("design", "echo 'it''s' > one"), run("audit", "exit 3"), run("submit", "> two")]});
+    fs::write(place("plan.json"), plan.to_string()).expect("a file");
+    let drive = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/drivers/drive.py");
+    let path = format!("{}:{}", place("bin").display(), std::env::var("PATH").expect("a path"));
+    let mut command = Command::new("python3");
+    command.arg(drive).args(["bare", "claude", "run", "plan.json"]).current_dir(folder.path()).env("PATH", path);
+    command.assert().code(3);
+    assert!(place("one").exists() && !place("two").exists());
 }

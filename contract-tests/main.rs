@@ -1,8 +1,11 @@
 //! The integration tests: one binary, one module a subject.
 #![expect(clippy::disallowed_methods, reason = "tests play the host: they write files and start programs")]
 
+mod agents;
 mod architecture;
+mod chamber;
 mod conform;
+mod model;
 mod programs;
 mod project;
 mod refusals;

@@ -44,10 +44,13 @@ fn an_argument_that_is_no_text_is_wrong_usage() {
 }
 
 #[test]
-fn help_fits_a_terminal_of_eighty_columns() {
-    for program in [RUN, VALIDATE, CONFORM] {
+fn help_says_what_the_program_is_for_and_fits_a_terminal_of_eighty_columns() {
+    for (program, does) in
+        [(RUN, "Executes the phases"), (VALIDATE, "Checks the documents"), (CONFORM, "Drives any runtime")]
+    {
         let output = Command::new(program).arg("--help").env("COLUMNS", "80").output().expect("it runs");
         let help = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(help.starts_with(does), "{program}: {}", help.lines().next().unwrap_or_default());
         let (_, end) = help.split_once("\nExamples:\n").expect("examples");
         for line in end.lines() {
             let heading = line.is_empty() || line.ends_with(':');

@@ -125,7 +125,7 @@ fn kind_of(file: &Path) -> Option<&'static str> {
 /// The kind of a file in `.loa-run/`; `None` for what the runtime keeps for itself.
 fn own_kind_of(file: &Path) -> Option<&'static str> {
     match file.file_name().and_then(|name| name.to_str()).expect("UTF-8") {
-        "run.yaml" | "lock" => None,
+        "run.yaml" | "lock" | "history.jsonl" => None,
         "result.json" => Some("phase-result"),
         "signals.jsonl" | "events.jsonl" => Some("signal"),
         name if name.strip_suffix(".log").is_some() => None,
@@ -173,7 +173,8 @@ fn a_real_project_is_broken_in_the_middle_mended_and_finished() {
     assert_eq!(project.journal(), until_blocked, "two retries, then no further start");
     assert_eq!(project.exit_codes(), [Some(0), Some(0), Some(0), Some(2), None, None, None, None]);
     let kinds = project.validate_everything();
-    let expected = ["checkpoint", "config", "context-state", "escalation-report", "phase-result", "signal"];
+    let expected =
+        ["checkpoint", "config", "context-state", "escalation-report", "operator-type", "phase-result", "signal"];
     assert_eq!(kinds, expected.map(str::to_owned).into());
 
     project.loa_run(&["run"]).failure().stderr(contains("resolve").or(contains("resume")));

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use loa::conform::{
-    Candidate, Check, Files, Manifest, Outcome, RigOptions, Row, RuntimeReport, Suite, SurveyOptions, Variant,
-    differences, shortcomings, survey, table,
+    Candidate, Check, Files, Manifest, Outcome, ProfileName, RigOptions, Row, RuntimeProfile, RuntimeReport, Suite,
+    SurveyOptions, Variant, differences, shortcomings, survey, table,
 };
 
 fn fixtures(name: &str) -> PathBuf {
@@ -18,7 +18,7 @@ fn variants(folder: &str) -> Vec<Variant> {
 }
 
 fn lay_out(variant: &Variant, into: &Path) -> Manifest {
-    variant.lay_out(&fixtures("runtimes"), into).unwrap_or_else(|error| panic!("{error}"))
+    variant.lay_out::<RuntimeProfile>(&fixtures("runtimes"), into).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -35,7 +35,8 @@ fn every_variant_fits_its_base() {
 
 #[test]
 fn what_they_name_is_in_the_suite() {
-    let suite = Suite::load(Files::bundled()).unwrap_or_else(|findings| panic!("{} findings", findings.len()));
+    let suite = Suite::<RuntimeProfile>::load(Files::bundled(ProfileName::Runtime))
+        .unwrap_or_else(|findings| panic!("{} findings", findings.len()));
     let readings: BTreeSet<&str> =
         suite.clauses.iter().flat_map(|clause| &clause.readings).map(|reading| reading.id.as_str()).collect();
     for variant in ["faulty", "lawful"].into_iter().flat_map(variants) {
@@ -62,9 +63,10 @@ fn there_are_enough_of_them_and_no_two_die_of_the_same() {
 
 /// Everything that the suite says about these runtimes, under one seed.
 fn reports(candidates: &[Candidate]) -> BTreeMap<String, RuntimeReport> {
-    let suite = Suite::load(Files::bundled()).unwrap_or_else(|findings| panic!("{} findings", findings.len()));
+    let suite = Suite::<RuntimeProfile>::load(Files::bundled(ProfileName::Runtime))
+        .unwrap_or_else(|findings| panic!("{} findings", findings.len()));
     let rig = RigOptions::new(7, PathBuf::from(env!("CARGO_BIN_EXE_loa-conform")));
-    let options = SurveyOptions { only: None, jobs: 8, timing_jobs: 12 };
+    let options = SurveyOptions { only: None, quick: false, jobs: 8, timing_jobs: 12 };
     let reports = survey(&suite, candidates, &rig, &options, &|_| {});
     let problems: Vec<_> = reports.iter().filter_map(|report| report.problem.as_ref()).collect();
     assert!(problems.is_empty(), "{problems:?}");

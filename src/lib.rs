@@ -12,13 +12,15 @@
 //! 7  cli        the only place that prints, parses arguments and chooses an exit code
 //! 6  report     one report value, one renderer a format
 //! 5  conform    ledger, cases, probe, driver, observation, verdicts, cells
-//! 3  runner     the engine: attempts, gates, remediation, resume, escalation
+//! 4  backend    adapters behind the Backend port: one agent program each
+//! 3  runner     the engine: attempts, gates, remediation, resume, escalation; the Backend port
 //! 2  config     .loa.config.yaml, environment and flags, resolved, each value with its origin
 //! 2  store      what survives on disk: checkpoints, reports, the run's record
 //! 1  policy     every rule that decides, pure: exits, backoff, context, triggers
 //! 1  schema     kinds of documents, and the check against their schema
 //! 0  contract   the words of the contract
 //! 0  diag       documents with places, diagnostics, renderers
+//! 0  draw       pictures as SVG, from plain values
 //! 0  system     the only door to the host: clock, processes, files, locks, environment
 //! ```
 //!
@@ -48,11 +50,13 @@
 //! assert_eq!(outcome.action(3, 3), Action::Escalate, "three retries are used up");
 //! ```
 
+pub mod backend;
 pub mod cli;
 pub mod config;
 pub mod conform;
 pub mod contract;
 pub mod diag;
+pub mod draw;
 pub mod policy;
 pub mod report;
 pub mod runner;

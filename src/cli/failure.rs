@@ -18,6 +18,11 @@ impl Failure {
         Self { status, error: error.into(), hints: Vec::new() }
     }
 
+    /// The error in one text, its causes left out.
+    pub(super) fn text(&self) -> String {
+        self.error.to_string()
+    }
+
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self

@@ -17,6 +17,8 @@ pub use kinds::kinds;
 pub use run::run;
 pub use validate::validate;
 
+use std::ffi::OsString;
+
 use clap::{ArgMatches, Command, Parser};
 use failure::Failure;
 
@@ -25,9 +27,9 @@ fn parse<P: Parser>() -> Result<P, ExitStatus> {
     P::try_parse().map_err(|error| not_parsed(&error))
 }
 
-/// Parses the command line by a command that is made at run time.
-fn matches(command: Command) -> Result<ArgMatches, ExitStatus> {
-    command.try_get_matches().map_err(|error| not_parsed(&error))
+/// Parses arguments, the program's name first, by a command that is made at run time.
+fn matches(command: Command, arguments: Vec<OsString>) -> Result<ArgMatches, ExitStatus> {
+    command.try_get_matches_from(arguments).map_err(|error| not_parsed(&error))
 }
 
 /// Prints what `clap` has to say; its own exit code for a wrong command line is 2, which would read as BLOCKED.

@@ -55,6 +55,13 @@ pub(super) fn residents(mark: &str) -> Vec<Resident> {
     found.map(|(pid, status)| Resident { pid: *pid, began: status.began, command: command_line(*pid) }).collect()
 }
 
+/// Every living process below this one.
+pub(super) fn below_us() -> Vec<Resident> {
+    let all = processes();
+    let found = all.iter().filter(|(pid, status)| status.lives && above(**pid, &all).any(|parent| parent == own()));
+    found.map(|(pid, status)| Resident { pid: *pid, began: status.began, command: command_line(*pid) }).collect()
+}
+
 /// What `/proc/<pid>/stat` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Status {

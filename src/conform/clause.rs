@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::contract::vocabulary;
 
 vocabulary! {
-    /// A column of the contract's Compatibility Matrix, or the optional features beside it.
+    /// A column of a matrix. The first four are the contract's Compatibility Matrix, `features` stands beside it; the last
+    /// four are the agent profile's. Which profile a column belongs to: [`Column::profile`].
     pub enum Column ("column") {
         /// Exit Codes.
         ExitCodes = "exit-codes",
@@ -18,6 +19,42 @@ vocabulary! {
         Escalation = "escalation",
         /// Anthropic Context Features: scored, but no column of the matrix.
         Features = "features",
+        /// Agents: what their end says.
+        ExitStatus = "exit-status",
+        /// Agents: whether a run can be found again.
+        Sessions = "sessions",
+        /// Agents: whether it can be told how full the context is.
+        Context = "context",
+        /// Agents: whether whoever started it stays its master.
+        Control = "control",
+    }
+}
+
+vocabulary! {
+    /// What is judged, at which boundary. Two profiles never stand in one table.
+    pub enum ProfileName ("profile") {
+        /// Anything that executes phases, by the runtime contract.
+        Runtime = "runtime",
+        /// A coding agent's command line, at its own boundary.
+        Agent = "agent",
+    }
+}
+
+impl Column {
+    /// The profile that it belongs to.
+    #[must_use]
+    pub fn profile(self) -> ProfileName {
+        match self {
+            Self::ExitCodes | Self::Checkpoints | Self::ContextSignals | Self::Escalation | Self::Features => {
+                ProfileName::Runtime
+            }
+            Self::ExitStatus | Self::Sessions | Self::Context | Self::Control => ProfileName::Agent,
+        }
+    }
+
+    /// The columns of a profile's matrix, in order; features are scored beside it.
+    pub fn of(profile: ProfileName) -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(move |column| column.profile() == profile && *column != Self::Features)
     }
 }
 
@@ -50,6 +87,8 @@ vocabulary! {
         Example = "example",
         /// Nowhere: a gap that somebody must read somehow.
         Gap = "gap",
+        /// Nowhere in the contract: this project's own demand on coding agents.
+        Profile = "profile",
     }
 }
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, CellWord, Check, Clause, Column, Level, Outcome, TimeMethod};
+use super::{Cell, CellWord, Check, Clause, Column, Level, Outcome, ProfileName, Reason, TimeMethod};
 use super::{ChecklistItem, Claim};
 
 /// The report of a survey.
@@ -17,7 +17,10 @@ pub struct ConformanceReport {
     /// Version of this format: 1.
     #[schemars(range(min = 1, max = 1))]
     pub version: u32,
-    /// The edition of the contract.
+    /// What was judged, at which boundary.
+    #[serde(default = "runtime")]
+    pub profile: ProfileName,
+    /// The edition of the contract, or of the profile.
     pub edition: String,
     /// Version of the judge.
     pub judge: String,
@@ -32,6 +35,9 @@ pub struct ConformanceReport {
     /// Only cases that match this pattern, and what they presuppose, were run; such a report is no rating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<String>,
+    /// Only the quick subset, and what it presupposes, was run; such a report is no rating.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quick: bool,
     /// Whether every case came to its end; false when the judge was interrupted.
     pub complete: bool,
     /// The clauses judged.
@@ -40,7 +46,7 @@ pub struct ConformanceReport {
     pub claims: Vec<Claim>,
     /// The Implementation Checklist.
     pub checklist: Vec<ChecklistItem>,
-    /// One entry a runtime.
+    /// One entry a candidate: a runtime, or an agent.
     pub runtimes: Vec<RuntimeReport>,
 }
 
@@ -56,7 +62,7 @@ pub struct Host {
     pub cores: usize,
 }
 
-/// What was found about one runtime.
+/// What was found about one candidate: a runtime, or an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuntimeReport {
@@ -76,12 +82,21 @@ pub struct RuntimeReport {
     /// Why it could not be started, if so; there are no cells then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// What of it differed from its makers' defaults in every case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<SettingReport>,
+    /// What the machine did not let the judge see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<String>,
     /// The cells that it earned.
     #[serde(default)]
     pub cells: BTreeMap<Column, Cell>,
     /// The cells that it is known to earn.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub expect: BTreeMap<Column, CellWord>,
+    /// The clauses that it is known to break and why, where its manifest says so one by one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reds: BTreeMap<String, Reason>,
     /// The cells that its makers claim.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub claims: BTreeMap<Column, CellWord>,
@@ -122,14 +137,71 @@ pub struct CaseReport {
     pub time: TimeMethod,
     /// How long its scenario took, in milliseconds; cases that do the same share one.
     pub elapsed_ms: u64,
+    /// What of the candidate differed from its makers' defaults in this case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<SettingReport>,
     /// Its checks.
     pub checks: Vec<Check>,
+    /// What was started, where something is not green and it can be done by hand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandReport>,
     /// Where its folder was kept, when that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
 }
 
+/// Something that differs from a maker's default.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SettingReport {
+    /// What is set.
+    pub what: String,
+    /// What its makers' default is.
+    pub default: String,
+    /// Why it differs.
+    pub why: String,
+}
+
+/// Something that was started. Folders of the case stand in it as `$WORKSPACE`, `$HOME` and `$TMPDIR`, the model's
+/// address as `$MODEL`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CommandReport {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Its environment.
+    pub env: BTreeMap<String, String>,
+    /// What was done to it meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meanwhile: Option<String>,
+    /// How it ended.
+    pub end: String,
+    /// The requests that the model had, one line each.
+    pub requests: Vec<String>,
+}
+
 impl RuntimeReport {
+    /// Where the reds of the clauses that were judged differ from those that its manifest names. A known red that is none is
+    /// told of the `whole` suite alone: of a part, the case that it is red by may be missing.
+    #[must_use]
+    pub fn differing_reds(&self, whole: bool) -> Vec<String> {
+        let judged = self.clauses.iter().filter(|clause| !clause.cases.is_empty());
+        let differing = judged.filter_map(|clause| {
+            let id = &clause.id;
+            let reasons: Vec<Reason> = clause.reasons().collect();
+            match (clause.outcome.is_red(), self.reds.get(id)) {
+                (true, Some(known)) if reasons.contains(known) => None,
+                (true, Some(known)) => {
+                    Some(format!("{id} is known to be red for {known} and is for {}", joined(&reasons)))
+                }
+                (true, None) => Some(format!("{id} is not known to be red and is, for {}", joined(&reasons))),
+                (false, Some(_)) if whole => Some(format!("{id} is known to be red and is {}", clause.outcome)),
+                (false, _) => None,
+            }
+        });
+        differing.collect()
+    }
+
     /// Whether every clause of a box of the checklist was kept.
     #[must_use]
     pub fn ticks(&self, item: &ChecklistItem) -> bool {
@@ -159,7 +231,29 @@ impl RuntimeReport {
     }
 }
 
+impl ClauseReport {
+    /// Why its red cases are red.
+    fn reasons(&self) -> impl Iterator<Item = Reason> {
+        let checks = self.cases.iter().flat_map(|case| &case.checks);
+        checks.filter(|check| check.outcome.is_red()).map(|check| check.reason)
+    }
+}
+
+fn joined(reasons: &[Reason]) -> String {
+    reasons.iter().map(|reason| reason.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn runtime() -> ProfileName {
+    ProfileName::Runtime
+}
+
 impl ConformanceReport {
+    /// Whether it says too little to be a rating: only some of the cases were run.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.only.is_some() || self.quick
+    }
+
     /// A clause of the ledger.
     #[must_use]
     pub fn clause(&self, id: &str) -> Option<&Clause> {

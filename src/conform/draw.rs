@@ -7,7 +7,7 @@ use fastrand::Rng;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Act, Case, Draw, Drive, Step, names};
+use super::{Act, Case, CaseDocument, Draw, Drive, Step, names};
 
 /// A case that asks for a value that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,10 +24,11 @@ pub enum DrawError {
 ///
 /// # Errors
 /// [`DrawError`] when one cannot be drawn.
-pub fn draw(case: &Case, seed: u64) -> Result<BTreeMap<String, Value>, DrawError> {
-    let mut rng = Rng::with_seed(seed_of(seed, &case.id));
-    let mut drawn = phases(case, &mut rng)?;
-    for (name, draw) in &case.draw {
+pub fn draw(case: &impl CaseDocument, seed: u64) -> Result<BTreeMap<String, Value>, DrawError> {
+    let head = case.head();
+    let mut rng = Rng::with_seed(seed_of(seed, head.id));
+    let mut drawn = phases(head.drawn, &mut rng)?;
+    for (name, draw) in head.drawn {
         let empty = || DrawError::Empty(name.clone());
         let value: Value = match draw {
             Draw::Phase(_) => continue,
@@ -52,9 +53,9 @@ fn seed_of(seed: u64, case: &str) -> u64 {
     digest.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
-fn phases(case: &Case, rng: &mut Rng) -> Result<BTreeMap<String, Value>, DrawError> {
+fn phases(draws: &BTreeMap<String, Draw>, rng: &mut Rng) -> Result<BTreeMap<String, Value>, DrawError> {
     let mut wishes = Vec::new();
-    for (name, draw) in &case.draw {
+    for (name, draw) in draws {
         let Draw::Phase(phases) = draw else { continue };
         let mut phases: Vec<&str> = phases.iter().map(String::as_str).collect();
         rng.shuffle(&mut phases);

@@ -5,12 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::{CaseReport, Observation};
+use super::{CaseReport, Seen};
 
-/// One scenario for one runtime.
+/// One scenario for one candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Task {
-    /// The number of the runtime.
+    /// The number of the candidate.
     pub(super) candidate: usize,
     /// The case whose scenario is done.
     pub(super) leader: usize,
@@ -21,10 +21,14 @@ pub(super) struct Task {
 }
 
 /// What came of a task: a verdict for each of its cases, and what was seen the first time.
-pub(super) type Done = (Vec<(usize, CaseReport)>, Observation);
+pub(super) type Done<S> = (Vec<(usize, CaseReport)>, S);
 
 /// Performs every task, so many at once. What is finished stays finished, whatever happens to the others.
-pub(super) fn run(tasks: &[Task], jobs: usize, perform: impl Fn(&Task) -> Done + Sync) -> Vec<(&Task, Done)> {
+pub(super) fn run<S: Send>(
+    tasks: &[Task],
+    jobs: usize,
+    perform: impl Fn(&Task) -> Done<S> + Sync,
+) -> Vec<(&Task, Done<S>)> {
     let waiting: Mutex<VecDeque<&Task>> = Mutex::new(tasks.iter().collect());
     let done = Mutex::new(Vec::new());
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -42,7 +46,6 @@ pub(super) fn run(tasks: &[Task], jobs: usize, perform: impl Fn(&Task) -> Done +
 }
 
 /// An observation, or the fault of ours that prevented it.
-pub(super) fn guarded(observe: impl FnOnce() -> Observation) -> Observation {
-    catch_unwind(AssertUnwindSafe(observe))
-        .unwrap_or_else(|_| Observation { rig_error: Some("the rig panicked".to_owned()), ..Observation::default() })
+pub(super) fn guarded<S: Seen>(observe: impl FnOnce() -> S) -> S {
+    catch_unwind(AssertUnwindSafe(observe)).unwrap_or_else(|_| S::broken("the rig panicked"))
 }

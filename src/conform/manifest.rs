@@ -77,6 +77,10 @@ pub struct Manifest {
     #[serde(default = "default_poll")]
     #[schemars(range(min = 10, max = 10000))]
     pub poll_ms: u64,
+    /// How long, in seconds, one verb may take before it counts as hanging; 20 when not given.
+    #[schemars(range(min = 1, max = 600))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_seconds: Option<u64>,
     /// Whether it stays and waits for its human after an escalation.
     #[serde(default)]
     pub waits: bool,

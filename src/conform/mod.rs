@@ -3,6 +3,7 @@
 //! Level 5 of the house, but it may name only `contract`, `diag`, `draw`, `schema` and `system`: it shares the contract's
 //! words with the runner, never its rules, its configuration, its store or its code.
 
+mod agent;
 mod case;
 mod cell;
 mod census;
@@ -15,12 +16,15 @@ mod expect;
 mod journal;
 mod lane;
 mod manifest;
+pub mod model;
 pub mod names;
 mod observation;
 mod probe;
+mod profile;
 mod proof;
 mod reason;
 mod rig;
+mod runtime;
 mod sighting;
 mod suite;
 mod survey;
@@ -30,16 +34,23 @@ mod variant;
 mod verdict;
 mod workspace;
 
+pub use agent::{
+    AgentCase, AgentEnd, AgentExpectation, AgentKnob, AgentKnobWay, AgentManifest, AgentObservation, AgentProfile,
+    AgentStep, AgentStepSeen, Disturbance, Errand, FailureClass, FailureSign, Occasion, Setting, SideRequest, Sign,
+    SignalSent, StreamSigns, UsageScope, UsageSign, WhichSession,
+};
 pub use case::{
     AcceptedCount, AcceptedValue, Act, Case, Draw, Drive, Expectation, Knob, Matcher, Moment, Step, TimeMethod,
     ValueType, WayIn,
 };
 pub use cell::Cell;
 pub use claims::{ChecklistItem, Claim, ClaimWord, Claims};
-pub use clause::{Clause, Column, Condition, Level, Reading, Source};
-pub use conformance::{CaseReport, ClauseReport, ConformanceReport, Host, RuntimeReport};
+pub use clause::{Clause, Column, Condition, Level, ProfileName, Reading, Source};
+pub use conformance::{CaseReport, ClauseReport, CommandReport, ConformanceReport, Host, RuntimeReport, SettingReport};
 pub use draw::{DrawError, draw};
-pub use driver::{Identity, Interruption};
+pub use driver::{
+    CHAMBER, Chamber, ChamberError, Happening, Identity, Interruption, Isolation, Spec, environment, keep,
+};
 pub use expect::{Evidence, judge, unobservable};
 pub use manifest::{Argv, Attestation, CellWord, KnobWay, Manifest, Sight, UsageWay};
 pub use observation::{
@@ -47,12 +58,14 @@ pub use observation::{
     UsageSeen,
 };
 pub use probe::probe;
+pub use profile::{CaseDocument, Head, ManifestDocument, Profile, Seen};
 pub use proof::{RedCase, Row, differences, shortcomings, table};
 pub use reason::Reason;
-pub use rig::{RigOptions, identify, observe};
+pub use rig::{AgentRig, RigOptions, identify, observe, withdraw};
+pub use runtime::RuntimeProfile;
 pub use suite::{
-    CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Candidate, CandidateError, Files, Finding,
-    RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,
+    AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Candidate,
+    CandidateError, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,
 };
 pub use survey::{Listener, Progress, Rig, SurveyOptions, survey};
 pub use variant::{Change, Kill, Variant, VariantError};

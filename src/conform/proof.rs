@@ -125,12 +125,13 @@ pub fn table(rows: &[(&str, &Row)]) -> String {
     let numbers = |digit: fn(usize) -> usize| -> String {
         (0..rows.len()).filter_map(|number| char::from_digit(u32::try_from(digit(number)).ok()?, 10)).collect()
     };
-    let _ =
-        write!(text, "\n{:10}{}\n{:10}{}\n", "", numbers(|number| number / 10 % 10), "", numbers(|number| number % 10));
     let clauses: BTreeSet<&String> = rows.iter().flat_map(|(_, row)| row.clauses.keys()).collect();
+    let width = clauses.iter().map(|clause| clause.len()).max().unwrap_or_default() + 2;
+    let (tens, ones) = (numbers(|number| number / 10 % 10), numbers(|number| number % 10));
+    let _ = write!(text, "\n{:width$}{tens}\n{:width$}{ones}\n", "", "");
     for clause in clauses {
         let cells: String = rows.iter().map(|(_, row)| row.clauses.get(clause).copied().map_or(' ', letter)).collect();
-        let _ = writeln!(text, "{clause:10}{cells}");
+        let _ = writeln!(text, "{clause:width$}{cells}");
     }
     text
 }
@@ -215,6 +216,9 @@ mod tests {
             program: None,
             manifest: String::new(),
             problem: problem.map(str::to_owned),
+            settings: Vec::new(),
+            unseen: Vec::new(),
+            reds: BTreeMap::new(),
             cells: BTreeMap::from([(
                 Column::ExitCodes,
                 Cell::of(&[("EXIT-001", Outcome::Pass)], &[], jiff::civil::Date::MIN),

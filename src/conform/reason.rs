@@ -150,6 +150,34 @@ vocabulary! {
         FileChanged = "file-changed",
         /// A file is gone.
         FileGone = "file-gone",
+        /// A file holds other bytes than it should.
+        WrongBytes = "wrong-bytes",
+        /// The agent asked the model nothing in the whole case.
+        NoRequest = "no-request",
+        /// Fewer requests than there must be.
+        TooFewRequests = "too-few-requests",
+        /// More requests than there may be.
+        TooManyRequests = "too-many-requests",
+        /// The judge ended it, having seen enough of something else, before this could be seen.
+        SeenEnough = "seen-enough",
+        /// It ended with 0, although nothing was achieved.
+        LooksLikeSuccess = "looks-like-success",
+        /// No field that a machine reads says it.
+        NotTold = "not-told",
+        /// A field says something else.
+        ToldOtherwise = "told-otherwise",
+        /// The first event does not name the session; a later one may.
+        NotAtFirst = "not-at-first",
+        /// The session goes by another name than before.
+        OtherSession = "other-session",
+        /// What was said earlier in the session did not reach the model.
+        HistoryLost = "history-lost",
+        /// The result of the model's tool call never reached it.
+        NoToolResult = "no-tool-result",
+        /// The result of the model's tool call does not say how the command ended.
+        CodeLost = "code-lost",
+        /// This machine does not let the judge see it.
+        NoIsolation = "no-isolation",
     }
 }
 

@@ -1,4 +1,4 @@
-//! A survey: which cases are run against which runtimes, in which order, and what comes of it.
+//! A survey: which cases are run against which candidates, in which order, and what comes of it.
 //!
 //! A case runs once everything that it presupposes is known to hold; otherwise it could not run, and says why. Cases of one
 //! scenario are judged from one observation. What is red is done once more in a fresh place with the same seed: red and then
@@ -9,22 +9,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
 use super::lane::{self, Task};
+use super::{AgentCase, AgentObservation, AgentProfile, AgentRig, Case, CellWord, Clause};
 use super::{
-    Candidate, CaseReport, Cell, Check, ClauseReport, Column, Condition, Expectation, Identity, Level, Observation,
-    Outcome, Reason, RigOptions, RuntimeReport, Suite, TimeMethod, identify, observe,
+    Candidate, CaseDocument, CaseReport, Cell, Check, ClauseReport, Column, Condition, Evidence, Identity, Level,
+    ManifestDocument, Observation, Outcome, Profile, Reason, RigOptions, RuntimeProfile, RuntimeReport, Seen, Suite,
+    identify, observe,
 };
-use super::{Case, CellWord, Clause, Evidence, judge, unobservable};
 use crate::system::clock;
 
 #[cfg(test)]
 mod tests;
 
 /// What a survey needs of the outside: programs that can be looked up and cases that can be done to them.
-pub trait Rig: Sync {
-    /// Finds, and if need be makes, the program of a runtime.
-    fn identify(&self, candidate: &Candidate) -> Identity;
-    /// Does a case to a runtime.
-    fn observe(&self, case: &Case, candidate: &Candidate) -> Observation;
+pub trait Rig<P: Profile = RuntimeProfile>: Sync {
+    /// Finds, and if need be makes, the program of a candidate.
+    fn identify(&self, candidate: &Candidate<P>) -> Identity;
+    /// Does a case to a candidate.
+    fn observe(&self, case: &P::Case, candidate: &Candidate<P>) -> P::Seen;
     /// Whether somebody wants it all to end.
     fn stopped(&self) -> bool;
 }
@@ -43,11 +44,27 @@ impl Rig for RigOptions {
     }
 }
 
+impl Rig<AgentProfile> for AgentRig {
+    fn identify(&self, candidate: &Candidate<AgentProfile>) -> Identity {
+        self.identify(&candidate.manifest, &candidate.dir)
+    }
+
+    fn observe(&self, case: &AgentCase, candidate: &Candidate<AgentProfile>) -> AgentObservation {
+        self.observe(case, &candidate.manifest, &candidate.dir)
+    }
+
+    fn stopped(&self) -> bool {
+        self.options.stop.load(Ordering::Relaxed)
+    }
+}
+
 /// How a survey is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SurveyOptions {
     /// Only cases that match, and what these presuppose.
     pub only: Option<String>,
+    /// Only cases of the quick subset, and what these presuppose.
+    pub quick: bool,
     /// How many cases at once.
     pub jobs: usize,
     /// How many cases that measure time at once.
@@ -57,11 +74,11 @@ pub struct SurveyOptions {
 /// Something that happened in a survey.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Progress<'a> {
-    /// A runtime's program is being looked up, and perhaps made.
+    /// A candidate's program is being looked up, and perhaps made.
     Identifying(&'a str),
-    /// A runtime is ready, or has a problem.
+    /// A candidate is ready, or has a problem.
     Identified(&'a str, &'a Identity),
-    /// So many cases are going to be judged, over all runtimes.
+    /// So many cases are going to be judged, over all candidates.
     Planned(usize),
     /// A scenario begins.
     Began(&'a str, &'a str),
@@ -74,15 +91,15 @@ pub type Listener<'a> = &'a (dyn Fn(Progress<'_>) + Sync);
 
 /// Runs the suite against every candidate.
 #[must_use]
-pub fn survey(
-    suite: &Suite,
-    candidates: &[Candidate],
-    rig: &dyn Rig,
+pub fn survey<P: Profile>(
+    suite: &Suite<P>,
+    candidates: &[Candidate<P>],
+    rig: &dyn Rig<P>,
     options: &SurveyOptions,
     listener: Listener<'_>,
 ) -> Vec<RuntimeReport> {
-    let selected = suite.select(options.only.as_deref());
-    let mut trials: Vec<Trial<'_>> =
+    let selected = suite.select(options.only.as_deref(), options.quick);
+    let mut trials: Vec<Trial<'_, P>> =
         candidates.iter().map(|candidate| Trial::begin(suite, candidate, &selected, rig, listener)).collect();
     listener(Progress::Planned(trials.iter().map(|trial| trial.open.len()).sum()));
     loop {
@@ -100,6 +117,7 @@ pub fn survey(
         for (task, (reports, seen)) in done {
             let trial = &mut trials[task.candidate];
             trial.record(reports);
+            trial.unseen.extend(seen.unseen().iter().cloned());
             if suite.control() == Some(task.leader) {
                 trial.control = Some(seen);
             }
@@ -108,34 +126,37 @@ pub fn survey(
     trials.into_iter().map(Trial::into_report).collect()
 }
 
-/// One runtime on its way through the suite.
-struct Trial<'a> {
-    suite: &'a Suite,
-    candidate: &'a Candidate,
+/// One candidate on its way through the suite.
+struct Trial<'a, P: Profile> {
+    suite: &'a Suite<P>,
+    candidate: &'a Candidate<P>,
     identity: Identity,
     /// Cases not judged yet.
     open: BTreeSet<usize>,
     judged: BTreeMap<usize, CaseReport>,
     /// What was seen of it when nothing went wrong.
-    control: Option<Observation>,
+    control: Option<P::Seen>,
+    /// What the machine did not let the judge see.
+    unseen: BTreeSet<String>,
     /// How long its scenarios took together.
     elapsed_ms: u64,
 }
 
-impl<'a> Trial<'a> {
+impl<'a, P: Profile> Trial<'a, P> {
     fn begin(
-        suite: &'a Suite,
-        candidate: &'a Candidate,
+        suite: &'a Suite<P>,
+        candidate: &'a Candidate<P>,
         selected: &BTreeSet<usize>,
-        rig: &dyn Rig,
+        rig: &dyn Rig<P>,
         listener: Listener<'_>,
     ) -> Self {
-        let name = &candidate.manifest.runtime;
+        let name = candidate.manifest.name();
         listener(Progress::Identifying(name));
         let identity = rig.identify(candidate);
         listener(Progress::Identified(name, &identity));
         let open = if identity.problem.is_some() { BTreeSet::new() } else { selected.clone() };
-        Self { suite, candidate, identity, open, judged: BTreeMap::new(), control: None, elapsed_ms: 0 }
+        let (judged, unseen) = (BTreeMap::new(), BTreeSet::new());
+        Self { suite, candidate, identity, open, judged, control: None, unseen, elapsed_ms: 0 }
     }
 
     /// Judges whatever needs no run: clauses that do not bind, presuppositions that do not hold, what the manifest keeps from
@@ -147,23 +168,23 @@ impl<'a> Trial<'a> {
                 .iter()
                 .filter_map(|index| {
                     let case = &self.suite.cases[*index];
-                    Some((*index, report(case, vec![self.without_a_run(case, stopped)?], 0, None)))
+                    Some((*index, report(case, vec![self.without_a_run(case, stopped)?])))
                 })
                 .collect();
             if settled.is_empty() {
                 return;
             }
             for (_, case) in &settled {
-                listener(Progress::Judged(&self.candidate.manifest.runtime, case));
+                listener(Progress::Judged(self.candidate.manifest.name(), case));
             }
             self.record(settled);
         }
     }
 
-    fn without_a_run(&self, case: &Case, stopped: bool) -> Option<Check> {
+    fn without_a_run(&self, case: &P::Case, stopped: bool) -> Option<Check> {
         let clause = self.clause(case);
         if clause.when == Condition::Claimed && !self.claims(clause.column) {
-            let expected = format!("a runtime that claims {}", clause.column);
+            let expected = format!("a {} that claims {}", P::NAME, clause.column);
             return Some(Check::new(Outcome::NotApplicable, Reason::NotClaimed, expected, "it does not"));
         }
         if stopped {
@@ -174,28 +195,28 @@ impl<'a> Trial<'a> {
                 "the judge was stopped",
             ));
         }
-        let red: Vec<String> = case
-            .needs
+        let needs = case.head().needs;
+        let red: Vec<String> = needs
             .iter()
             .filter_map(|need| {
                 let outcome = self.decided(need)?;
                 (!outcome.is_green()).then(|| format!("{need} ({outcome})"))
             })
             .collect();
-        let expected = format!("{} to hold", case.needs.join(", "));
+        let expected = format!("{} to hold", needs.join(", "));
         if !red.is_empty() {
             return Some(Check::new(Outcome::CouldNotRun, Reason::NeedsRed, expected, red.join(", ")));
         }
-        let is_open = case.needs.iter().any(|need| self.decided(need).is_none());
-        if is_open { None } else { unobservable(case, &self.candidate.manifest) }
+        let is_open = needs.iter().any(|need| self.decided(need).is_none());
+        if is_open { None } else { P::unobservable(case, &self.candidate.manifest) }
     }
 
     fn claims(&self, column: Column) -> bool {
-        self.candidate.manifest.claims.get(&column).is_some_and(|word| *word != CellWord::None)
+        self.candidate.manifest.claims().get(&column).is_some_and(|word| *word != CellWord::None)
     }
 
-    fn clause(&self, case: &Case) -> &'a Clause {
-        self.suite.clause(&case.clause).expect("the lint knows the clause of every case")
+    fn clause(&self, case: &P::Case) -> &'a Clause {
+        self.suite.clause(case.head().clause).expect("the lint knows the clause of every case")
     }
 
     /// The outcome of a clause once all of its cases are judged.
@@ -213,7 +234,12 @@ impl<'a> Trial<'a> {
     }
 
     fn positions<'s>(&'s self, clause: &'s str) -> impl Iterator<Item = usize> + 's {
-        self.suite.cases.iter().enumerate().filter(move |(_, case)| case.clause == clause).map(|(index, _)| index)
+        self.suite
+            .cases
+            .iter()
+            .enumerate()
+            .filter(move |(_, case)| case.head().clause == clause)
+            .map(|(index, _)| index)
     }
 
     /// Scenarios whose cases presuppose nothing that is still open. The one in which nothing goes wrong comes before all others,
@@ -222,7 +248,7 @@ impl<'a> Trial<'a> {
         let mut scenarios: BTreeMap<usize, Task> = BTreeMap::new();
         for &index in &self.open {
             let case = &self.suite.cases[index];
-            if case.needs.iter().all(|need| self.decided(need).is_some()) {
+            if case.head().needs.iter().all(|need| self.decided(need).is_some()) {
                 let leader = self.suite.leader(index);
                 let task = scenarios.entry(leader).or_insert_with(|| Task {
                     candidate,
@@ -231,7 +257,7 @@ impl<'a> Trial<'a> {
                     timing: false,
                 });
                 task.cases.push(index);
-                task.timing |= measures_time(case);
+                task.timing |= case.measures_time();
             }
         }
         let control = self.suite.control().filter(|_| self.control.is_none());
@@ -242,10 +268,10 @@ impl<'a> Trial<'a> {
     }
 
     /// Does a scenario and judges its cases; once more when one of them is red.
-    fn perform(&self, task: &Task, rig: &dyn Rig, listener: Listener<'_>) -> lane::Done {
+    fn perform(&self, task: &Task, rig: &dyn Rig<P>, listener: Listener<'_>) -> lane::Done<P::Seen> {
         let leader = &self.suite.cases[task.leader];
-        let name = self.candidate.manifest.runtime.as_str();
-        listener(Progress::Began(name, &leader.id));
+        let name = self.candidate.manifest.name();
+        listener(Progress::Began(name, leader.head().id));
         let begun = clock::now();
         let first = lane::guarded(|| rig.observe(leader, self.candidate));
         let mut judged: Vec<(usize, Vec<Check>)> = task.cases.iter().map(|it| (*it, self.judge(*it, &first))).collect();
@@ -255,10 +281,15 @@ impl<'a> Trial<'a> {
                 confirm(checks, &self.judge(*index, &second));
             }
         }
-        let elapsed = u64::try_from(clock::now().since(begun).as_millis()).unwrap_or(u64::MAX);
-        let reports = judged
-            .into_iter()
-            .map(|(index, checks)| (index, report(&self.suite.cases[index], checks, elapsed, first.kept.clone())));
+        let elapsed_ms = u64::try_from(clock::now().since(begun).as_millis()).unwrap_or(u64::MAX);
+        let reports = judged.into_iter().map(|(index, checks)| {
+            let case = &self.suite.cases[index];
+            let bare = report(case, checks);
+            let kept = first.kept().map(str::to_owned);
+            let settings = P::turned(case, &self.candidate.manifest);
+            let commands = if bare.outcome.is_green() { Vec::new() } else { P::commands(&first) };
+            (index, CaseReport { elapsed_ms, settings, commands, kept, ..bare })
+        });
         let reports: Vec<_> = reports.collect();
         for (_, case) in &reports {
             listener(Progress::Judged(name, case));
@@ -266,11 +297,11 @@ impl<'a> Trial<'a> {
         (reports, first)
     }
 
-    fn judge(&self, index: usize, seen: &Observation) -> Vec<Check> {
+    fn judge(&self, index: usize, seen: &P::Seen) -> Vec<Check> {
         let case = &self.suite.cases[index];
         let is_control = self.suite.control() == Some(self.suite.leader(index));
         let control = if is_control { Some(seen) } else { self.control.as_ref() };
-        judge(&Evidence { case, clause: self.clause(case), manifest: &self.candidate.manifest, seen, control })
+        P::judge(&Evidence { case, clause: self.clause(case), manifest: &self.candidate.manifest, seen, control })
     }
 
     fn record(&mut self, reports: Vec<(usize, CaseReport)>) {
@@ -293,16 +324,23 @@ impl<'a> Trial<'a> {
             clauses.push(ClauseReport { id, column, level, outcome, cases });
         }
         let manifest = &self.candidate.manifest;
+        let problem = self.identity.problem.map(|problem| match manifest.install() {
+            Some(how) if self.identity.program.is_none() => format!("{problem}; to get it: {how}"),
+            _ => problem,
+        });
         RuntimeReport {
-            runtime: manifest.runtime.clone(),
+            runtime: manifest.name().to_owned(),
             path: None,
             version: self.identity.version,
             program: self.identity.program.as_deref().and_then(super::suite::hash_of),
             manifest: self.candidate.hash.clone(),
-            problem: self.identity.problem,
+            problem,
+            settings: manifest.settings(),
+            unseen: self.unseen.into_iter().collect(),
             cells,
-            expect: manifest.expect.clone(),
-            claims: manifest.claims.clone(),
+            expect: manifest.expect().clone(),
+            reds: manifest.reds(),
+            claims: manifest.claims(),
             clauses,
             elapsed_ms: self.elapsed_ms,
         }
@@ -314,22 +352,15 @@ impl<'a> Trial<'a> {
             let clauses = self.suite.clauses.iter();
             let musts = clauses.filter(|clause| clause.column == *column && clause.level == Level::Must);
             let musts: Vec<_> = musts.map(|clause| (clause.id.as_str(), self.outcome(&clause.id))).collect();
-            Cell::of(&musts, &self.candidate.manifest.attest, today)
+            Cell::of(&musts, self.candidate.manifest.attest(), today)
         };
-        let columns = Column::ALL.iter().filter(|column| **column != Column::Features);
-        columns.map(|column| (*column, cell(column))).collect()
+        Column::of(P::NAME).map(|column| (column, cell(&column))).collect()
     }
 }
 
-/// Whether a case must not share the machine with many others.
-fn measures_time(case: &Case) -> bool {
-    let waits = case.expect.iter().any(|it| matches!(it, Expectation::Backoff { .. }));
-    waits || case.time == TimeMethod::Scaled
-}
-
-/// Whether a red may have been bad luck. A runtime that starts nothing at all has had no luck to lose.
+/// Whether a red may have been bad luck. A candidate that does nothing at all has had no luck to lose.
 fn deserves_another(checks: &[Check]) -> bool {
-    checks.iter().any(|check| check.outcome == Outcome::Fail && check.reason != Reason::NothingStarted)
+    checks.iter().any(|check| check.outcome == Outcome::Fail && !is_nothing(check.reason))
 }
 
 /// Compares a red with the second time: whatever is not red again is flaky.
@@ -342,7 +373,15 @@ fn confirm(first: &mut [Check], second: &[Check]) {
     }
 }
 
-fn report(case: &Case, checks: Vec<Check>, elapsed_ms: u64, kept: Option<String>) -> CaseReport {
+fn is_nothing(reason: Reason) -> bool {
+    matches!(reason, Reason::NothingStarted | Reason::NoRequest)
+}
+
+/// The report of a case that was not run.
+fn report(case: &impl CaseDocument, checks: Vec<Check>) -> CaseReport {
     let outcome = Outcome::worst(checks.iter().map(|check| check.outcome)).unwrap_or(Outcome::HarnessError);
-    CaseReport { id: case.id.clone(), title: case.title.clone(), outcome, time: case.time, elapsed_ms, checks, kept }
+    let head = case.head();
+    let (id, title) = (head.id.to_owned(), head.title.to_owned());
+    let (settings, commands) = (Vec::new(), Vec::new());
+    CaseReport { id, title, outcome, time: head.time, elapsed_ms: 0, settings, checks, commands, kept: None }
 }

@@ -1,4 +1,4 @@
-//! Variants: a bundled runtime with something changed, as data, so that the judge itself can be judged.
+//! Variants: a bundled runtime or agent with something changed, as data, so that the judge itself can be judged.
 //!
 //! A faulty one breaks the contract and must be killed by the case that it names, for the reason that it names. A lawful one
 //! takes another legal reading and must not be red. This file reads them and lays them out as runtimes of their own; it
@@ -11,20 +11,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Manifest, Reason};
+use super::{Profile, Reason};
 use crate::system::files::{self, FileError, Privacy};
 
 /// Longest file of a bundled runtime, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// One file under `fixtures/faulty/` or `fixtures/lawful/`, whose stem equals `variant`.
+/// One file under `fixtures/faulty/`, `fixtures/lawful/` or their folder `agents`, whose stem equals `variant`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Runtime variant")]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
     /// Short name.
     pub variant: String,
-    /// The bundled runtime that it changes.
+    /// The bundled runtime or agent that it changes.
     pub base: String,
     /// What is different, in one sentence.
     pub about: String,
@@ -135,13 +135,13 @@ impl Variant {
         self.kills.is_some()
     }
 
-    /// Lays the variant out in the empty folder `into`, from the bundled runtimes in `runtimes`: the base's files with the
+    /// Lays the variant out in the empty folder `into`, from the bundled candidates in `bundled`: the base's files with the
     /// edits done, the added files, and the manifest, which is also returned.
     ///
     /// # Errors
     /// [`VariantError`], above all for an edit that does not fit: a variant that is not what it says kills nothing.
-    pub fn lay_out(&self, runtimes: &Path, into: &Path) -> Result<Manifest, VariantError> {
-        let base = runtimes.join(&self.base);
+    pub fn lay_out<P: Profile>(&self, bundled: &Path, into: &Path) -> Result<P::Manifest, VariantError> {
+        let base = bundled.join(&self.base);
         let mut laid = BTreeMap::new();
         for path in files::list(&base)?.iter().filter(|path| path.is_file()) {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -154,7 +154,7 @@ impl Variant {
         }
         laid.extend(self.files.clone());
         let manifest =
-            self.derive(&base.join("manifest.yaml"), laid.get("manifest.yaml").map_or("", String::as_str))?;
+            self.derive::<P>(&base.join("manifest.yaml"), laid.get("manifest.yaml").map_or("", String::as_str))?;
         let written = serde_yaml::to_string(&manifest).map_err(|error| VariantError::malformed(into, &error))?;
         laid.insert("manifest.yaml".to_owned(), written);
         for (name, content) in &laid {
@@ -177,12 +177,12 @@ impl Variant {
 
     /// The base's manifest under a name of its own, with the replaced keys, and without what its makers and we say about
     /// the base.
-    fn derive(&self, path: &Path, base: &str) -> Result<Manifest, VariantError> {
+    fn derive<P: Profile>(&self, path: &Path, base: &str) -> Result<P::Manifest, VariantError> {
         let mut keys: serde_json::Map<String, Value> = parse(path, base)?;
-        for key in ["build", "claims", "attest", "expect"] {
+        for key in ["build", "claims", "attest", "expect", "reds"] {
             keys.remove(key);
         }
-        keys.insert("runtime".to_owned(), format!("{}+{}", self.base, self.variant).into());
+        keys.insert(P::NAME.to_string(), format!("{}+{}", self.base, self.variant).into());
         keys.insert("about".to_owned(), self.about.clone().into());
         for (key, value) in &self.manifest {
             if value.is_null() {
@@ -206,6 +206,7 @@ fn parse<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> Result<T, V
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conform::{Manifest, RuntimeProfile};
 
     fn variant(yaml: &str) -> Variant {
         serde_yaml::from_str(yaml).expect("a variant")
@@ -220,7 +221,7 @@ mod tests {
         for (name, content) in [("a.sh", "max=3\nmin=1\n"), ("manifest.yaml", manifest)] {
             files::write_durably(&base.join(name), content.as_bytes(), Privacy::Shared).expect("written");
         }
-        let manifest = variant.lay_out(runtimes.path(), into.path())?;
+        let manifest = variant.lay_out::<RuntimeProfile>(runtimes.path(), into.path())?;
         Ok((manifest, text(&into.path().join("a.sh"))?))
     }
 

@@ -1,10 +1,11 @@
 //! The report in Markdown, and the tables of it that stand in the README between markers.
 
 use super::table::{self, put};
-use crate::conform::{ConformanceReport, RuntimeReport};
+use crate::conform::{ConformanceReport, ProfileName, RuntimeReport};
 
-/// The names of the tables that a README may hold, between `<!-- loa:NAME -->` and `<!-- /loa:NAME -->`.
-pub const README_BLOCKS: [&str; 2] = ["claims", "matrix"];
+/// The names of the tables that a README holds, between `<!-- loa:NAME -->` and `<!-- /loa:NAME -->`; the last one only
+/// where agents were measured.
+pub const README_BLOCKS: [&str; 3] = ["claims", "matrix", "agents"];
 
 /// The whole report.
 #[must_use]
@@ -16,15 +17,18 @@ pub fn markdown(report: &ConformanceReport) -> String {
             format_args!("\nOnly cases that match `{only}`, and what they presuppose: **this is no rating.**\n"),
         );
     }
+    if report.quick {
+        text.push_str("\nOnly the quick subset, and what it presupposes: **this is no rating.**\n");
+    }
     if !report.complete {
         text.push_str("\n**Interrupted: this report is incomplete.**\n");
     }
-    put(
-        &mut text,
-        format_args!("\n## Claimed and measured\n\n{}\n{}.\n", rows(&table::claims(report)), table::CLAIMS_LEGEND),
-    );
+    if !report.claims.is_empty() {
+        let claims = rows(&table::claims(report));
+        put(&mut text, format_args!("\n## Claimed and measured\n\n{claims}\n{}.\n", table::CLAIMS_LEGEND));
+    }
     put(&mut text, format_args!("\n## Matrix\n\n{}", rows(&table::matrix(report))));
-    text.push_str(&definitions());
+    text.push_str(&definitions(report));
     for runtime in &report.runtimes {
         text.push_str(&one(report, runtime));
     }
@@ -33,30 +37,35 @@ pub fn markdown(report: &ConformanceReport) -> String {
 
 /// One of the tables of a README; `None` for a name that is none of [`README_BLOCKS`].
 #[must_use]
-pub fn readme_block(report: &ConformanceReport, name: &str) -> Option<String> {
-    let table = match name {
-        "claims" => rows(&table::claims(report)),
-        "matrix" => rows(&table::matrix(report)),
+pub fn readme_block(report: &ConformanceReport, agents: &[ConformanceReport], name: &str) -> Option<String> {
+    let words = |profile| table::words_legend(profile);
+    let (table, legend) = match name {
+        "claims" => (rows(&table::claims(report)), table::CLAIMS_LEGEND.to_owned()),
+        "matrix" => (rows(&table::matrix(report)), words(report.profile)),
+        "agents" => (rows(&table::agents(agents)), words(ProfileName::Agent)),
         _ => return None,
     };
-    let legend = if name == "claims" { table::CLAIMS_LEGEND } else { table::WORDS_LEGEND };
-    Some(format!("{table}\n{legend}.\n\n{}\n", provenance(report)))
+    let reports = if name == "agents" { agents } else { std::slice::from_ref(report) };
+    let mut sources: Vec<String> = reports.iter().map(provenance).collect();
+    sources.dedup();
+    Some(format!("{table}\n{legend}.\n\n{}\n", sources.join("\n\n")))
 }
 
-/// A README with every block written anew. Text outside of the markers stays as it is.
+/// A README with every block written anew; that of the agents only where agents were measured. Text outside of the markers
+/// stays as it is.
 ///
 /// # Errors
 /// The name of a block whose markers are missing or turned round.
 ///
 /// # Panics
 /// Never: every name of the list has a table.
-pub fn readme(text: &str, report: &ConformanceReport) -> Result<String, &'static str> {
+pub fn readme(text: &str, report: &ConformanceReport, agents: &[ConformanceReport]) -> Result<String, &'static str> {
     let mut text = text.to_owned();
-    for name in README_BLOCKS {
+    for name in README_BLOCKS.into_iter().filter(|name| *name != "agents" || !agents.is_empty()) {
         let (open, close) = (format!("<!-- loa:{name} -->"), format!("<!-- /loa:{name} -->"));
         let start = text.find(&open).map(|at| at + open.len()).ok_or(name)?;
         let end = text[start..].find(&close).map(|at| at + start).ok_or(name)?;
-        let block = readme_block(report, name).expect("every name of the list has a table");
+        let block = readme_block(report, agents, name).expect("every name of the list has a table");
         text.replace_range(start..end, &format!("\n{block}"));
     }
     Ok(text)
@@ -75,9 +84,9 @@ fn provenance(report: &ConformanceReport) -> String {
     )
 }
 
-fn definitions() -> String {
+fn definitions(report: &ConformanceReport) -> String {
     let rule = "What was not observed, could not run or has no case is never counted as kept.";
-    format!("\n{}. {rule}\n", table::WORDS_LEGEND)
+    format!("\n{}. {rule}\n", table::words_legend(report.profile))
 }
 
 fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
@@ -98,6 +107,7 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
     for it in table::checklist(report, runtime) {
         put(&mut text, format_args!("- {it}\n"));
     }
+    text.push_str(&settings(runtime));
     let mut clauses = vec![["Clause", "Level", "Outcome", "Case", "Expected", "Observed"].map(str::to_owned).to_vec()];
     for clause in &runtime.clauses {
         let telling = clause.cases.iter().find(|case| case.outcome == clause.outcome);
@@ -113,7 +123,28 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
         ]);
     }
     put(&mut text, format_args!("\n{}", rows(&clauses)));
+    for (_, case) in runtime.cases().filter(|(_, case)| !case.commands.is_empty() && !case.outcome.is_green()) {
+        put(&mut text, format_args!("\n### {} {}, by hand\n\n", case.outcome, case.id));
+        text.extend(case.settings.iter().map(|it| format!("- turned: {}\n", escaped(&table::setting(it)))));
+        text.push_str("\n```text\n");
+        for it in &case.commands {
+            put(&mut text, format_args!("{}\n  {}\n", table::command_line(it), table::ending(it)));
+            text.extend(it.requests.iter().map(|request| format!("  the model, {request}\n")));
+        }
+        text.push_str("```\n");
+    }
     text
+}
+
+/// What of a candidate differs from its makers' defaults, and what could not be seen of it.
+fn settings(runtime: &RuntimeReport) -> String {
+    let list = |title: &str, items: &[String]| {
+        let items = items.iter().fold(String::new(), |text, it| text + "- " + &escaped(it) + "\n");
+        if items.is_empty() { items } else { format!("{title}:\n\n{items}\n") }
+    };
+    let settings: Vec<String> = runtime.settings.iter().map(table::setting).collect();
+    let differing = list("What differs from its makers' defaults in every case", &settings);
+    differing + &list("What this machine did not let the judge see", &runtime.unseen)
 }
 
 /// Rows as a table; the first is its head.

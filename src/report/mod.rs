@@ -1,7 +1,9 @@
-//! Renderers: one report value, one file a format. They only format; nothing is judged, counted anew or printed here.
+//! Renderers: one report value, one file a format, for what the judge measured; `run` is the report of an execution. They only
+//! format; nothing is judged, counted anew or printed here.
 
 mod json;
 mod markdown;
+pub mod run;
 mod table;
 mod terminal;
 #[cfg(test)]

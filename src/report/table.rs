@@ -3,19 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use crate::conform::{Claim, Column, ConformanceReport, Outcome, Reason, RuntimeReport};
+use crate::conform::{
+    Claim, Column, CommandReport, ConformanceReport, Outcome, ProfileName, Reason, RuntimeReport, SettingReport,
+};
 
 /// Adds to a text.
 pub(super) fn put(text: &mut String, arguments: fmt::Arguments<'_>) {
     text.write_fmt(arguments).expect("writing to a string does not fail");
 }
 
-/// The columns of the contract's matrix.
-pub(super) fn columns() -> impl Iterator<Item = Column> {
-    Column::ALL.iter().copied().filter(|column| *column != Column::Features)
-}
-
-/// A column's title, as the contract spells it.
+/// A column's title; the contract's own as the contract spells them.
 pub(super) fn title(column: Column) -> &'static str {
     match column {
         Column::ExitCodes => "Exit Codes",
@@ -23,6 +20,10 @@ pub(super) fn title(column: Column) -> &'static str {
         Column::ContextSignals => "Context Signals",
         Column::Escalation => "Escalation",
         Column::Features => "Features",
+        Column::ExitStatus => "Exit Status",
+        Column::Sessions => "Sessions",
+        Column::Context => "Context",
+        Column::Control => "Control",
     }
 }
 
@@ -30,14 +31,18 @@ pub(super) fn title(column: Column) -> &'static str {
 pub(super) const CLAIMS_LEGEND: &str = "claimed by the contract / measured here; – means that nobody has measured it";
 
 /// What the words of a cell mean; the definitions are ours.
-pub(super) const WORDS_LEGEND: &str = "MUSTs kept, of those that bind the runtime. Full: every one. Manual: none was broken, \
-    and people vouch for what no machine could judge. None: not one. Partial: the rest";
+pub(super) fn words_legend(profile: ProfileName) -> String {
+    format!(
+        "MUSTs kept, of those that bind the {profile}. Full: every one. Manual: none was broken, and people vouch for what \
+         no machine could judge. None: not one. Partial: the rest"
+    )
+}
 
 /// Claimed beside measured: header and rows.
 pub(super) fn claims(report: &ConformanceReport) -> Vec<Vec<String>> {
-    let mut rows = vec![heading("Runtime")];
+    let mut rows = vec![heading(&["Runtime"], ProfileName::Runtime)];
     rows.extend(report.claims.iter().map(|claim| {
-        let cells = columns().map(|column| claimed(report, claim, column));
+        let cells = Column::of(ProfileName::Runtime).map(|column| claimed(report, claim, column));
         std::iter::once(claim.runtime.clone()).chain(cells).collect()
     }));
     rows
@@ -54,19 +59,65 @@ fn claimed(report: &ConformanceReport, claim: &Claim, column: Column) -> String 
 
 /// The matrix: header and rows.
 pub(super) fn matrix(report: &ConformanceReport) -> Vec<Vec<String>> {
-    let mut rows = vec![heading("Runtime")];
-    rows.extend(report.runtimes.iter().map(|runtime| {
-        let cells = columns().map(|column| match (&runtime.problem, runtime.cells.get(&column)) {
-            (Some(_), _) | (None, None) => "could not run".to_owned(),
-            (None, Some(cell)) => cell.to_string(),
-        });
-        std::iter::once(runtime.runtime.clone()).chain(cells).collect()
-    }));
+    let first = match report.profile {
+        ProfileName::Runtime => "Runtime",
+        ProfileName::Agent => "Agent",
+    };
+    let rows = report
+        .runtimes
+        .iter()
+        .map(|runtime| std::iter::once(runtime.runtime.clone()).chain(cells(runtime, report.profile)).collect());
+    std::iter::once(heading(&[first], report.profile)).chain(rows).collect()
+}
+
+/// The matrix of agents, each with what was measured and when: header and rows.
+pub(super) fn agents(reports: &[ConformanceReport]) -> Vec<Vec<String>> {
+    let mut rows = vec![heading(&["Agent", "Version", "Measured"], ProfileName::Agent)];
+    for report in reports {
+        let day = report.date.strftime("%Y-%m-%d").to_string();
+        rows.extend(report.runtimes.iter().map(|agent| {
+            let who = [agent.runtime.clone(), version(agent).to_owned(), day.clone()];
+            who.into_iter().chain(cells(agent, ProfileName::Agent)).collect()
+        }));
+    }
     rows
 }
 
-fn heading(first: &str) -> Vec<String> {
-    std::iter::once(first.to_owned()).chain(columns().map(|column| title(column).to_owned())).collect()
+fn cells(runtime: &RuntimeReport, profile: ProfileName) -> impl Iterator<Item = String> {
+    Column::of(profile).map(|column| match (&runtime.problem, runtime.cells.get(&column)) {
+        (Some(_), _) | (None, None) => "could not run".to_owned(),
+        (None, Some(cell)) => cell.to_string(),
+    })
+}
+
+fn heading(first: &[&'static str], profile: ProfileName) -> Vec<String> {
+    first.iter().copied().chain(Column::of(profile).map(title)).map(str::to_owned).collect()
+}
+
+/// What differs from a makers' default, in one line.
+pub(super) fn setting(it: &SettingReport) -> String {
+    format!("{} (by default: {}): {}", it.what, it.default, it.why)
+}
+
+/// What was started, in the shell's words.
+pub(super) fn command_line(it: &CommandReport) -> String {
+    let set = it.env.iter().map(|(name, value)| format!("{name}={}", word(value)));
+    set.chain(it.argv.iter().map(|argument| word(argument))).collect::<Vec<_>>().join(" ")
+}
+
+/// A word of a shell; what the judge named by a variable stays one.
+fn word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%$".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('`', "\\`"))
+}
+
+/// How it ended, and what was done to it before.
+pub(super) fn ending(it: &CommandReport) -> String {
+    let meanwhile = it.meanwhile.as_ref().map(|meanwhile| format!("; sent to it: {meanwhile}"));
+    format!("{}{}", it.end, meanwhile.unwrap_or_default())
 }
 
 /// How many cases of a runtime came out how, in the order of the outcomes, zeros left out.
@@ -92,10 +143,11 @@ pub(super) fn checklist(report: &ConformanceReport, runtime: &RuntimeReport) -> 
     boxes.collect()
 }
 
-/// How many boxes of the checklist a runtime ticks.
-pub(super) fn boxes(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
+/// How many boxes of the checklist a runtime ticks, where there is one.
+pub(super) fn boxes(report: &ConformanceReport, runtime: &RuntimeReport) -> Option<String> {
     let ticked = report.checklist.iter().filter(|item| runtime.ticks(item)).count();
-    format!("{ticked} of {} boxes of the checklist", report.checklist.len())
+    let all = report.checklist.len();
+    (all > 0).then(|| format!("{ticked} of {all} boxes of the checklist"))
 }
 
 /// Who vouches for what, in whichever column it counts.

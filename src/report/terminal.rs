@@ -4,7 +4,7 @@
 use anstyle::{AnsiColor, Style};
 
 use super::table::{self, put};
-use crate::conform::{CaseReport, Check, Clause, ConformanceReport, Outcome, RuntimeReport, TimeMethod};
+use crate::conform::{CaseReport, Check, Clause, ConformanceReport, Outcome, ProfileName, RuntimeReport, TimeMethod};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -21,8 +21,10 @@ const CHECKLIST_LEGEND: &str = "a box is ticked when every clause behind it was 
 #[must_use]
 pub fn terminal(report: &ConformanceReport, details: bool) -> String {
     let mut text = String::new();
-    section(&mut text, "Claimed and measured", &grid(&table::claims(report)), table::CLAIMS_LEGEND);
-    section(&mut text, "Matrix", &grid(&table::matrix(report)), table::WORDS_LEGEND);
+    if !report.claims.is_empty() {
+        section(&mut text, "Claimed and measured", &grid(&table::claims(report)), table::CLAIMS_LEGEND);
+    }
+    section(&mut text, "Matrix", &grid(&table::matrix(report)), &table::words_legend(report.profile));
     if details {
         text.extend(report.runtimes.iter().map(|runtime| one(report, runtime)));
     }
@@ -39,8 +41,19 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
     }
     let name = &runtime.runtime;
     let boxes = table::checklist(report, runtime);
-    let checklist = format!("  {}\n", boxes.join("\n  "));
-    section(&mut text, &format!("Implementation Checklist of {name}"), &checklist, CHECKLIST_LEGEND);
+    if !boxes.is_empty() {
+        let checklist = format!("  {}\n", boxes.join("\n  "));
+        section(&mut text, &format!("Implementation Checklist of {name}"), &checklist, CHECKLIST_LEGEND);
+    }
+    if !runtime.settings.is_empty() {
+        let settings: Vec<String> = runtime.settings.iter().map(table::setting).collect();
+        let settings = format!("  {}\n", settings.join("\n  "));
+        section(&mut text, &format!("What differs from the defaults of {name}'s makers, in every case"), &settings, "");
+    }
+    if !runtime.unseen.is_empty() {
+        let unseen = format!("  {}\n", runtime.unseen.join("\n  "));
+        section(&mut text, "What this machine did not let the judge see", &unseen, "");
+    }
     for (clause, case) in runtime.cases().filter(|(_, case)| is_red(case)) {
         if let Some(clause) = report.clause(&clause.id) {
             text.push_str(&red(runtime, clause, case, report.seed));
@@ -93,7 +106,8 @@ fn line(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
         format!("{BOLD}{name}{BOLD:#}: could not run: {problem}\n")
     } else {
         let (version, tally) = (table::version(runtime), table::tally(runtime));
-        format!("{BOLD}{name}{BOLD:#} ({version}): {}; cases: {tally}\n", table::boxes(report, runtime))
+        let boxes = table::boxes(report, runtime).map(|boxes| format!("{boxes}; ")).unwrap_or_default();
+        format!("{BOLD}{name}{BOLD:#} ({version}): {boxes}cases: {tally}\n")
     };
     for it in table::attested(runtime) {
         put(&mut text, format_args!("  attested, not measured: {it}\n"));
@@ -115,6 +129,9 @@ fn footer(report: &ConformanceReport) -> String {
     );
     if let Some(only) = &report.only {
         put(&mut text, format_args!("Only cases that match {only}, and what they presuppose: this is no rating.\n"));
+    }
+    if report.quick {
+        text.push_str("Only the quick subset, and what it presupposes: this is no rating.\n");
     }
     if !report.complete {
         text.push_str("Interrupted: this report is incomplete.\n");
@@ -139,10 +156,30 @@ pub fn red(runtime: &RuntimeReport, clause: &Clause, case: &CaseReport, seed: u6
     if case.time == TimeMethod::Scaled {
         text.push_str("    time was scaled by the manifest's knobs\n");
     }
+    for it in &case.settings {
+        put(&mut text, format_args!("  turned: {}\n", table::setting(it)));
+    }
+    for it in &case.commands {
+        put(&mut text, format_args!("  done: {}\n", table::command_line(it)));
+        put(&mut text, format_args!("    {}\n", table::ending(it)));
+        text.extend(it.requests.iter().map(|request| format!("    the model, {request}\n")));
+    }
     if let Some(kept) = &case.kept {
         put(&mut text, format_args!("  kept: {kept}\n"));
     }
-    put(&mut text, format_args!("  next: loa-conform score {asked} --only {} --seed {seed} --keep\n", case.id));
+    let profile = match clause.column.profile() {
+        ProfileName::Runtime => String::new(),
+        ProfileName::Agent => "--profile agent ".to_owned(),
+    };
+    put(
+        &mut text,
+        format_args!("  next: loa-conform score {profile}{asked} --only {} --seed {seed} --keep\n", case.id),
+    );
+    if !case.commands.is_empty() {
+        text.push_str(
+            "        the folder that this keeps has model.yaml, the model's script, and by-hand.sh, what to start\n",
+        );
+    }
     text
 }
 

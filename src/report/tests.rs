@@ -97,15 +97,60 @@ fn markdown_for_people() {
 #[test]
 fn the_blocks_of_a_readme() {
     let text = "# T\n<!-- loa:claims -->old<!-- /loa:claims -->\nmine\n<!-- loa:matrix --><!-- /loa:matrix -->\n";
-    let written = readme(text, &report()).expect("both blocks are there");
+    let written = readme(text, &report(), &[]).expect("both blocks are there");
     insta::assert_snapshot!(written);
-    assert_eq!(readme(&written, &report()).as_deref(), Ok(written.as_str()), "writing twice changes nothing");
-    assert_eq!(readme("<!-- loa:claims --><!-- /loa:claims -->", &report()), Err("matrix"));
-    assert_eq!(readme("<!-- /loa:claims --><!-- loa:claims -->", &report()), Err("claims"));
+    assert_eq!(readme(&written, &report(), &[]).as_deref(), Ok(written.as_str()), "writing twice changes nothing");
+    assert_eq!(readme("<!-- loa:claims --><!-- /loa:claims -->", &report(), &[]), Err("matrix"));
+    assert_eq!(readme("<!-- /loa:claims --><!-- loa:claims -->", &report(), &[]), Err("claims"));
 }
 
 #[test]
 fn json_reads_back() {
     let text = json(&report());
     assert_eq!(serde_json::from_str::<ConformanceReport>(&text).expect("a report"), report());
+}
+
+/// An agent with a red that says how to do it by hand.
+fn agents() -> ConformanceReport {
+    let check = json!({"outcome": "fail", "reason": "looks-like-success", "expected": "another exit code than 0",
+        "observed": "it ended with 0", "place": {"step": 0, "at": 978}});
+    let command = json!({"argv": ["claude", "-p", "Say \"x\" & stop."], "env": {"MODEL": "$MODEL/v1"},
+        "meanwhile": "SIGINT after 870 ms", "end": "it ended with 0 after 978 ms",
+        "requests": ["812 ms: POST /v1/messages by step 0 of the script: stall, no status"]});
+    let turned = json!({"what": "RETRIES=1", "default": "10", "why": "the case sets retries to 1"});
+    let case = json!({"id": "control-001-int", "title": "SIGINT is no success.", "outcome": "fail", "time": "real",
+        "elapsed_ms": 1000, "settings": [turned], "checks": [check], "commands": [command]});
+    let cell = json!({"word": "None", "musts": 1, "green": 0, "failed": 1, "flaky": 0, "not_observed": 0,
+        "could_not_run": 0, "harness_error": 0, "untested": 0});
+    let report = json!({
+        "version": 1, "profile": "agent", "edition": "a profile", "judge": "0.1.0", "suite": "c0ffeec0ffeec0ffee", "seed": 7,
+        "host": {"os": "linux", "arch": "x86_64", "cores": 2}, "date": "2026-11-20T09:30:00Z", "quick": true, "complete": true,
+        "ledger": [{"id": "CONTROL-001", "column": "control", "level": "MUST", "source": ["profile"],
+            "sections": ["Control"], "text": "A signal is no success."}],
+        "claims": [], "checklist": [],
+        "runtimes": [{"runtime": "mine", "version": "mine 1.0", "manifest": "fedcba9876543210", "elapsed_ms": 1000,
+            "settings": [{"what": "--yes", "default": "asks", "why": "nobody is there"}],
+            "unseen": ["network: shared with the host"],
+            "cells": {"exit-status": cell, "sessions": cell, "context": cell, "control": cell},
+            "clauses": [{"id": "CONTROL-001", "column": "control", "level": "MUST", "outcome": "fail", "cases": [case]}]}],
+    });
+    serde_json::from_value(report).expect("a report")
+}
+
+#[test]
+fn an_agents_red_says_how_it_is_done_by_hand() {
+    insta::assert_snapshot!("agent_terminal", plain(&terminal(&agents(), true)));
+    insta::assert_snapshot!("agent_markdown", markdown(&agents()));
+}
+
+#[test]
+fn the_agents_have_a_table_of_their_own_in_the_readme() {
+    let text = "<!-- loa:claims --><!-- /loa:claims --><!-- loa:matrix --><!-- /loa:matrix -->";
+    assert_eq!(readme(text, &report(), &[agents()]), Err("agents"));
+    let text = format!("{text}<!-- loa:agents --><!-- /loa:agents -->");
+    let written = readme(&text, &report(), &[agents()]).expect("all blocks are there");
+    let (_, block) = written.split_once("<!-- loa:agents -->").expect("there");
+    assert!(block.contains("| mine | mine 1.0 | 2026-11-20 | None 0/1, 1 failed |"), "{block}");
+    assert!(block.contains("| Agent | Version | Measured | Exit Status | Sessions | Context | Control |"), "{block}");
+    assert!(!written[..written.len() - block.len()].contains("Exit Status"), "the profiles share a table");
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::cli::exit::SHARED_CODES;
+use crate::conform::ProfileName;
 
 /// Drives any runtime as a black box and scores it against Loa's runtime contract, clause by clause
 #[derive(Debug, Parser)]
@@ -21,7 +22,9 @@ Examples:
   loa-conform score loa-run                 one of them, against the contract
   loa-conform score ./my/manifest.yaml      a runtime of yours
   loa-conform score loa-run --only EXIT-003 --keep
-  loa-conform explain EXIT-003";
+  loa-conform score --profile agent         every bundled coding agent that is installed
+  loa-conform explain EXIT-003
+  loa-conform model --script fixtures/models/tool.yaml";
 
 const OWN_CODES: &str = "  0    conforms; in a survey: every runtime that started earned what it should
   1    does not conform, or differs, or a required runtime could not run
@@ -32,23 +35,28 @@ const OWN_CODES: &str = "  0    conforms; in a survey: every runtime that starte
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
-    /// Scores runtimes; without a name, surveys every bundled one
+    /// Scores runtimes or agents; without a name, surveys every bundled one
     Score(Score),
     /// Prints the clauses, or compares them with the contract's text
     Ledger(Ledger),
     /// Explains a clause: level, source, readings, how it is tested
     Explain(Explain),
-    /// Lists runtimes and cases
+    /// Lists runtimes or agents, and cases
     List(Shown),
     /// Checks ledger, claims, cases and manifests
     Lint(Shown),
     /// Writes the tables of the README from the committed report
     Readme(Readme),
+    /// Serves a scripted model on loopback, so that an agent runs without network or key
+    Model(Serve),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct InSuite {
-    /// Read ledger, claims, cases and runtimes from this folder instead of the program itself
+    /// What is judged: anything that executes phases, or a coding agent's command line
+    #[arg(long, value_name = "runtime|agent", default_value = "runtime")]
+    pub(super) profile: ProfileName,
+    /// Read ledger, claims, cases and candidates from this folder instead of the program itself
     #[arg(long, value_name = "DIR")]
     pub(super) suite: Option<PathBuf>,
 }
@@ -64,17 +72,24 @@ pub(super) struct Shown {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub(super) struct Score {
-    /// Names of bundled runtimes, or manifests of yours
+    /// Names of bundled runtimes or agents, or manifests of yours
     #[arg(value_name = "NAME|MANIFEST")]
     pub(super) runtimes: Vec<String>,
+    /// Run only the quick subset; agents only
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// Where agents are installed; looked into before PATH
+    #[arg(long, value_name = "DIR", default_value = ".agents/node_modules/.bin")]
+    pub(super) programs: PathBuf,
     /// Run only cases whose id, or whose clause, begins so; * stands for anything
     #[arg(long, value_name = "PATTERN")]
     pub(super) only: Option<String>,
     /// Draw every value under this seed
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
-    /// How many scenarios at once; twice the cores when not given
+    /// How many scenarios at once; when not given, twice the cores, for agents as many as cores
     #[arg(long, value_name = "N")]
     pub(super) jobs: Option<std::num::NonZeroUsize>,
     /// Print the report as JSON
@@ -125,6 +140,48 @@ pub(super) struct Readme {
     /// The report that its tables are written from
     #[arg(long, value_name = "FILE", default_value = "reports/measured.json")]
     pub(super) report: PathBuf,
+    /// The folder with the reports of runtimes in which a real agent does every phase
+    #[arg(long, value_name = "DIR", default_value = "reports/driven")]
+    pub(super) driven: PathBuf,
+    /// The folder with the reports of the agents that were measured
+    #[arg(long, value_name = "DIR", default_value = "reports/agents")]
+    pub(super) agents: PathBuf,
     #[command(flatten)]
     pub(super) place: InSuite,
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = SERVE_EXAMPLES)]
+pub(super) struct Serve {
+    /// What the model answers, as YAML or JSON
+    #[arg(long, value_name = "FILE")]
+    pub(super) script: PathBuf,
+    /// The port on 127.0.0.1; any free one when not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(super) port: Option<u16>,
+    /// Append every request to this file, one JSON object a line; keys are never in it, prompts are
+    #[arg(long, value_name = "FILE")]
+    pub(super) log: Option<PathBuf>,
+    /// Make the ids of answers from this seed
+    #[arg(long, value_name = "N")]
+    pub(super) seed: Option<u64>,
+    /// Print JSON objects, one a line: `listening`, then `request` and `ended` for each request
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  loa-conform model --script fixtures/models/tool.yaml --port 8787
+  loa-conform model --script fixtures/models/errors.yaml --log requests.jsonl
+  loa-conform model --script mine.yaml --json | jq .request.answer
+
+A script:
+  steps:
+    - error: {status: 529}
+    - shell: printf hello > greeting.txt
+    - text: All done.
+
+It speaks Anthropic Messages and OpenAI Responses, and prints what to set so
+that Claude Code and Codex ask there, until it is interrupted: 130 or 143.
+`loa-validate schema model-script` prints the format of a script.";

@@ -9,7 +9,7 @@ use super::args::{Explain, Ledger, Shown};
 use super::suite;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{Clause, Suite, line_hash};
+use crate::conform::{AgentProfile, CaseDocument, Clause, Profile, ProfileName, RuntimeProfile, Suite, line_hash};
 use crate::diag::closest;
 use crate::system::files;
 
@@ -17,7 +17,14 @@ use crate::system::files;
 const LONGEST: u64 = 16 << 20;
 
 pub(super) fn ledger(wish: &Ledger) -> Result<ExitStatus, Failure> {
-    let suite = suite::open(wish.shown.place.suite.as_deref())?;
+    match wish.shown.place.profile {
+        ProfileName::Runtime => ledger_of::<RuntimeProfile>(wish),
+        ProfileName::Agent => ledger_of::<AgentProfile>(wish),
+    }
+}
+
+fn ledger_of<P: Profile>(wish: &Ledger) -> Result<ExitStatus, Failure> {
+    let suite = suite::open::<P>(wish.shown.place.suite.as_deref())?;
     match &wish.against {
         Some(path) => compared(&suite, path, wish.shown.json),
         None if wish.shown.json => printed(&json!({ "clauses": suite.clauses, "cases": suite.cases.len() })),
@@ -35,7 +42,7 @@ pub(super) fn ledger(wish: &Ledger) -> Result<ExitStatus, Failure> {
 }
 
 /// Which clauses rest on lines that the contract's text no longer has.
-fn compared(suite: &Suite, path: &Path, json: bool) -> Result<ExitStatus, Failure> {
+fn compared<P: Profile>(suite: &Suite<P>, path: &Path, json: bool) -> Result<ExitStatus, Failure> {
     let bytes = files::read(path, LONGEST).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
     let lines: BTreeSet<String> = String::from_utf8_lossy(&bytes).lines().map(line_hash).collect();
     let resting: Vec<&Clause> = suite.clauses.iter().filter(|clause| !clause.lines.is_empty()).collect();
@@ -65,9 +72,17 @@ fn printed(document: &Value) -> Result<ExitStatus, Failure> {
 }
 
 pub(super) fn explain(wish: &Explain) -> Result<ExitStatus, Failure> {
-    let suite = suite::open(wish.shown.place.suite.as_deref())?;
+    match wish.shown.place.profile {
+        ProfileName::Runtime => explain_of::<RuntimeProfile>(wish),
+        ProfileName::Agent => explain_of::<AgentProfile>(wish),
+    }
+}
+
+fn explain_of<P: Profile>(wish: &Explain) -> Result<ExitStatus, Failure> {
+    let suite = suite::open::<P>(wish.shown.place.suite.as_deref())?;
     let asked = wish.clause.to_uppercase();
-    let of_case = || suite.cases.iter().find(|case| case.id == wish.clause).map(|case| case.clause.as_str());
+    let heads = || suite.cases.iter().map(CaseDocument::head);
+    let of_case = || heads().find(|head| head.id == wish.clause).map(|head| head.clause);
     let clause = suite.clause(&asked).or_else(|| suite.clause(of_case()?));
     let Some(clause) = clause else {
         let failure = Failure::new(ExitStatus::NoInput, format!("the ledger has no clause {}", wish.clause));
@@ -85,7 +100,7 @@ pub(super) fn explain(wish: &Explain) -> Result<ExitStatus, Failure> {
     Ok(ExitStatus::Success)
 }
 
-fn explained(suite: &Suite, clause: &Clause) -> String {
+fn explained<P: Profile>(suite: &Suite<P>, clause: &Clause) -> String {
     let sources: Vec<&str> = clause.source.iter().map(|source| source.as_str()).collect();
     let mut lines = vec![
         format!("{} ({}, {}, binds {})", clause.id, clause.level, clause.column, clause.when),
@@ -102,33 +117,50 @@ fn explained(suite: &Suite, clause: &Clause) -> String {
     }
     lines.extend(clause.how.iter().map(|how| format!("  tested: {how}")));
     lines.extend(clause.untested.iter().map(|why| format!("  not tested: {why}")));
-    lines.extend(suite.cases_of(&clause.id).map(|case| format!("  case {}: {}", case.id, case.title)));
+    lines
+        .extend(suite.cases_of(&clause.id).map(CaseDocument::head).map(|it| format!("  case {}: {}", it.id, it.title)));
     lines.join("\n") + "\n"
 }
 
 pub(super) fn list(wish: &Shown) -> Result<ExitStatus, Failure> {
-    let suite = suite::open(wish.place.suite.as_deref())?;
+    match wish.place.profile {
+        ProfileName::Runtime => list_of::<RuntimeProfile>(wish),
+        ProfileName::Agent => list_of::<AgentProfile>(wish),
+    }
+}
+
+fn list_of<P: Profile>(wish: &Shown) -> Result<ExitStatus, Failure> {
+    let suite = suite::open::<P>(wish.place.suite.as_deref())?;
+    let heads = || suite.cases.iter().map(CaseDocument::head);
     if wish.json {
-        let runtimes: Vec<&str> = suite.runtimes().collect();
-        let cases = suite.cases.iter().map(|case| json!({ "id": case.id, "clause": case.clause, "title": case.title }));
-        return printed(&json!({ "runtimes": runtimes, "cases": cases.collect::<Vec<_>>() }));
+        let bundled: Vec<&str> = suite.bundled().collect();
+        let cases = heads().map(|head| json!({ "id": head.id, "clause": head.clause, "title": head.title }));
+        return printed(&json!({ format!("{}s", P::NAME): bundled, "cases": cases.collect::<Vec<_>>() }));
     }
-    for runtime in suite.runtimes() {
-        print(&format!("runtime {runtime}\n"))?;
+    for name in suite.bundled() {
+        print(&format!("{} {name}\n", P::NAME))?;
     }
-    for case in &suite.cases {
-        print(&format!("case {}: {}\n", case.id, case.title))?;
+    for head in heads() {
+        print(&format!("case {}: {}\n", head.id, head.title))?;
     }
     Ok(ExitStatus::Success)
 }
 
 pub(super) fn lint(wish: &Shown) -> Result<ExitStatus, Failure> {
-    let suite = suite::open(wish.place.suite.as_deref())?;
-    let (clauses, cases, runtimes) = (suite.clauses.len(), suite.cases.len(), suite.runtimes().count());
+    match wish.place.profile {
+        ProfileName::Runtime => lint_of::<RuntimeProfile>(wish),
+        ProfileName::Agent => lint_of::<AgentProfile>(wish),
+    }
+}
+
+fn lint_of<P: Profile>(wish: &Shown) -> Result<ExitStatus, Failure> {
+    let suite = suite::open::<P>(wish.place.suite.as_deref())?;
+    let (clauses, cases, bundled) = (suite.clauses.len(), suite.cases.len(), suite.bundled().count());
+    let candidates = format!("{}s", P::NAME);
     if wish.json {
         let hash = &suite.hash;
-        return printed(&json!({ "clauses": clauses, "cases": cases, "runtimes": runtimes, "suite": hash }));
+        return printed(&json!({ "clauses": clauses, "cases": cases, candidates: bundled, "suite": hash }));
     }
-    print(&format!("{clauses} clauses, {cases} cases, {runtimes} runtimes: nothing wrong\n"))?;
+    print(&format!("{clauses} clauses, {cases} cases, {bundled} {candidates}: nothing wrong\n"))?;
     Ok(ExitStatus::Success)
 }

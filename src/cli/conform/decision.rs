@@ -1,7 +1,7 @@
 //! Which exit code a report deserves.
 
 use crate::cli::ExitStatus;
-use crate::conform::{CellWord, ClaimWord, ConformanceReport, Level, Outcome, RuntimeReport};
+use crate::conform::{CellWord, ClaimWord, ConformanceReport, Level, Outcome, ProfileName, RuntimeReport};
 use crate::system::process::Interrupt;
 
 /// What was asked for.
@@ -35,8 +35,10 @@ pub(super) fn decide(report: &ConformanceReport, question: &Question<'_>) -> Exi
     if running().next().is_none() || running().any(|runtime| checks(runtime) == 0) {
         return ExitStatus::Incomplete;
     }
-    let survey = !question.named && report.only.is_none();
-    let status = worst(running().map(|runtime| if survey { surveyed(runtime) } else { judged(report, runtime) }));
+    // What an agent is known to break is said clause by clause, so that a part of the suite can be held against it, too.
+    let survey = !question.named && (report.profile == ProfileName::Agent || !report.is_partial());
+    let status =
+        worst(running().map(|runtime| if survey { surveyed(report, runtime) } else { judged(report, runtime) }));
     let all_ran = report.runtimes.iter().all(|runtime| runtime.problem.is_none());
     match status {
         ExitStatus::Success if question.strict_claims && claims_hold(report) == Some(false) => ExitStatus::ClaimsDiffer,
@@ -53,23 +55,28 @@ fn checks(runtime: &RuntimeReport) -> usize {
     ran.map(|(_, case)| case.checks.len()).sum()
 }
 
-/// A bundled runtime, against what it is known to earn; where nothing is known, nothing was confirmed.
-fn surveyed(runtime: &RuntimeReport) -> ExitStatus {
-    match (runtime.surprises().is_empty(), runtime.unknowns().is_empty()) {
-        (false, _) => ExitStatus::NotConforming,
-        (true, false) => ExitStatus::Incomplete,
-        (true, true) => ExitStatus::Success,
+/// A bundled candidate, against what it is known to earn, and an agent against what it is known to break; where nothing is
+/// known, nothing was confirmed.
+fn surveyed(report: &ConformanceReport, runtime: &RuntimeReport) -> ExitStatus {
+    let by_clause = report.profile == ProfileName::Agent;
+    let whole = !report.is_partial();
+    let differs =
+        (whole && !runtime.surprises().is_empty()) || (by_clause && !runtime.differing_reds(whole).is_empty());
+    match differs {
+        true => ExitStatus::NotConforming,
+        false if runtime.expect.is_empty() || (whole && !runtime.unknowns().is_empty()) => ExitStatus::Incomplete,
+        false => ExitStatus::Success,
     }
 }
 
 /// A named runtime, against the contract: every MUST that was asked for is kept.
 fn judged(report: &ConformanceReport, runtime: &RuntimeReport) -> ExitStatus {
-    let asked = |clause: &&crate::conform::ClauseReport| report.only.is_none() || !clause.cases.is_empty();
+    let asked = |clause: &&crate::conform::ClauseReport| !report.is_partial() || !clause.cases.is_empty();
     let musts = || runtime.clauses.iter().filter(asked).filter(|clause| clause.level == Level::Must);
     let broken = |outcome: Outcome| outcome.is_red() || outcome == Outcome::Flaky;
     let open = |outcome: Outcome| !outcome.is_green() && outcome != Outcome::NotApplicable;
     // With a selection, what is not a MUST was asked for by name too.
-    let others = || runtime.clauses.iter().filter(|clause| report.only.is_some() && !clause.cases.is_empty());
+    let others = || runtime.clauses.iter().filter(|clause| report.is_partial() && !clause.cases.is_empty());
     if musts().chain(others()).any(|clause| broken(clause.outcome)) {
         ExitStatus::NotConforming
     } else if musts().chain(others()).any(|clause| open(clause.outcome)) {
@@ -111,12 +118,12 @@ fn same(said: ClaimWord, measured: CellWord) -> bool {
 pub(super) fn sentence(status: ExitStatus, question: &Question<'_>) -> String {
     let said = match (status, question.named) {
         (ExitStatus::Success, true) => "conforms to what was asked",
-        (ExitStatus::Success, false) => "every runtime that could start earned what it is known to earn",
+        (ExitStatus::Success, false) => "every candidate that could start earned what it is known to earn",
         (ExitStatus::NotConforming, true) => {
             "does not conform: something that was asked for is broken or could not start"
         }
         (ExitStatus::NotConforming, false) => {
-            "a runtime earned something else than it is known to, or a required one could not start"
+            "a candidate earned something else than it is known to, or a required one could not start"
         }
         (ExitStatus::Incomplete, true) => "nothing is broken, but not everything that was asked for could be judged",
         (ExitStatus::Incomplete, false) => "too little was measured, or is known, to say",

@@ -3,22 +3,23 @@
 use std::process::ExitCode;
 
 use super::args::{Arguments, Verb};
-use super::{data, readme, score};
+use super::{data, model, readme, score};
 use crate::cli::defect::guarded;
 use crate::cli::{finish, parse};
-use crate::conform::probe;
+use crate::conform::{CHAMBER, keep, probe};
 
 /// Runs `loa-conform` on the process's own arguments.
 ///
-/// The phases that it has a runtime start are itself, so `probe` is answered before anything else is looked at.
+/// The phases that it has a runtime start are itself, and so are the keepers of agents: both are answered before anything
+/// else is looked at.
 #[must_use]
 pub fn judge() -> ExitCode {
     guarded(|| {
         let arguments: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        if let [_, word, rest @ ..] = arguments.as_slice()
-            && word == "probe"
-        {
-            return ExitCode::from(probe(rest));
+        match arguments.as_slice() {
+            [_, word, rest @ ..] if word == "probe" => return ExitCode::from(probe(rest)),
+            [_, word, rest @ ..] if word == CHAMBER => return ExitCode::from(keep(rest)),
+            _ => {}
         }
         let status = match parse::<Arguments>() {
             Err(status) => status,
@@ -29,6 +30,7 @@ pub fn judge() -> ExitCode {
                 Verb::List(wish) => data::list(&wish),
                 Verb::Lint(wish) => data::lint(&wish),
                 Verb::Readme(wish) => readme::readme(&wish),
+                Verb::Model(wish) => model::model(&wish),
             }),
         };
         status.into()

@@ -4,6 +4,7 @@ mod args;
 mod data;
 mod decision;
 mod main;
+mod model;
 mod progress;
 mod readme;
 mod score;

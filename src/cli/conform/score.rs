@@ -10,31 +10,45 @@ use super::suite::{self, wrong};
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::{
-    Candidate, CandidateError, ConformanceReport, Host, Interruption, RigOptions, RuntimeReport, Suite, SurveyOptions,
-    survey,
+    AgentProfile, AgentRig, Candidate, CandidateError, ConformanceReport, Host, Interruption, ManifestDocument,
+    Profile, ProfileName, Rig, RigOptions, RuntimeProfile, RuntimeReport, Suite, SurveyOptions, survey, withdraw,
 };
 use crate::report;
 use crate::system::files::Privacy;
 use crate::system::{clock, env, files, ids, scratch};
 
 pub(super) fn score(wish: &Score) -> Result<ExitStatus, Failure> {
-    let suite = suite::open(wish.place.suite.as_deref())?;
-    if suite.select(wish.only.as_deref()).is_empty() {
+    if wish.quick && wish.place.profile == ProfileName::Runtime {
+        return Err(Failure::new(ExitStatus::Usage, "--quick: the runtime profile has no quick subset"));
+    }
+    match wish.place.profile {
+        ProfileName::Runtime => scored::<RuntimeProfile, _>(wish, |options| options),
+        ProfileName::Agent => {
+            withdraw().map_err(|error| Failure::new(ExitStatus::HarnessFailed, error))?;
+            scored::<AgentProfile, _>(wish, |options| AgentRig::new(options, wish.programs.clone()))
+        }
+    }
+}
+
+fn scored<P: Profile, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R) -> Result<ExitStatus, Failure> {
+    let suite = suite::open::<P>(wish.place.suite.as_deref())?;
+    if suite.select(wish.only.as_deref(), wish.quick).is_empty() {
         let failure = Failure::new(ExitStatus::Incomplete, "no case was selected, so nothing can be said");
         return Err(failure.hint("`loa-conform list` shows every case"));
     }
-    let laid = scratch::folder("loa-runtimes-").map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
-    suite.files().lay_runtimes(laid.path()).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
+    let laid = scratch::folder("loa-candidates-").map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
+    suite.files().lay_candidates(laid.path()).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
     let candidates = candidates(&suite, &wish.runtimes, laid.path())?;
     for name in &wish.require {
-        if !candidates.iter().any(|candidate| candidate.manifest.runtime == *name) {
-            return Err(Failure::new(ExitStatus::Usage, format!("--require {name}: it is not among the runtimes")));
+        if !candidates.iter().any(|candidate| candidate.manifest.name() == name) {
+            let message = format!("--require {name}: it is not among the {}s", P::NAME);
+            return Err(Failure::new(ExitStatus::Usage, message));
         }
     }
     let seed = wish.seed.unwrap_or_else(ids::seed);
     let interruption = Interruption::listen();
     let judge = env::current_exe().map_err(|error| Failure::new(ExitStatus::Internal, error))?;
-    let rig = RigOptions { keep: wish.keep, stop: interruption.stop(), ..RigOptions::new(seed, judge) };
+    let rig = rig(RigOptions { keep: wish.keep, stop: interruption.stop(), ..RigOptions::new(seed, judge) });
     say(format_args!("seed {seed}"));
     let display = Display::new();
     let options = survey_options(wish);
@@ -56,19 +70,20 @@ pub(super) fn score(wish: &Score) -> Result<ExitStatus, Failure> {
     Ok(status)
 }
 
-/// The runtimes that were named, or every bundled one.
-fn candidates(suite: &Suite, names: &[String], laid: &Path) -> Result<Vec<Candidate>, Failure> {
+/// The candidates that were named, or every bundled one.
+fn candidates<P: Profile>(suite: &Suite<P>, names: &[String], laid: &Path) -> Result<Vec<Candidate<P>>, Failure> {
     if names.is_empty() {
-        return Ok(suite.runtimes().filter_map(|name| suite.candidate(name, laid)).collect());
+        return Ok(suite.bundled().filter_map(|name| suite.candidate(name, laid)).collect());
     }
     names.iter().map(|name| named(suite, name, laid)).collect()
 }
 
-fn named(suite: &Suite, name: &str, laid: &Path) -> Result<Candidate, Failure> {
+fn named<P: Profile>(suite: &Suite<P>, name: &str, laid: &Path) -> Result<Candidate<P>, Failure> {
     if !is_path(name) {
-        let bundled: Vec<&str> = suite.runtimes().collect();
+        let bundled: Vec<&str> = suite.bundled().collect();
         return suite.candidate(name, laid).ok_or_else(|| {
-            let failure = Failure::new(ExitStatus::NoInput, format!("there is no bundled runtime `{name}`"));
+            let message = format!("there is no bundled {} `{name}`", P::NAME);
+            let failure = Failure::new(ExitStatus::NoInput, message);
             failure.hint(format!("bundled are {}; a manifest of yours is named by its path", bundled.join(", ")))
         });
     }
@@ -78,16 +93,19 @@ fn named(suite: &Suite, name: &str, laid: &Path) -> Result<Candidate, Failure> {
     })
 }
 
-/// Whether a runtime is named by its manifest's path.
+/// Whether a candidate is named by its manifest's path.
 fn is_path(name: &str) -> bool {
     name.contains('/') || Path::new(name).extension().is_some()
 }
 
 fn survey_options(wish: &Score) -> SurveyOptions {
     let cores = cores();
+    // A phase of a runtime mostly waits; an agent is a large program that starts.
+    let usual = if wish.place.profile == ProfileName::Agent { cores } else { cores * 2 };
     SurveyOptions {
         only: wish.only.clone(),
-        jobs: wish.jobs.map_or(cores * 2, std::num::NonZero::get),
+        quick: wish.quick,
+        jobs: wish.jobs.map_or(usual, std::num::NonZero::get),
         timing_jobs: (cores / 2).max(1),
     }
 }
@@ -96,10 +114,17 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-fn assemble(suite: &Suite, wish: &Score, seed: u64, complete: bool, runtimes: Vec<RuntimeReport>) -> ConformanceReport {
+fn assemble<P: Profile>(
+    suite: &Suite<P>,
+    wish: &Score,
+    seed: u64,
+    complete: bool,
+    runtimes: Vec<RuntimeReport>,
+) -> ConformanceReport {
     let (os, arch) = (std::env::consts::OS.to_owned(), std::env::consts::ARCH.to_owned());
     ConformanceReport {
         version: 1,
+        profile: P::NAME,
         edition: suite.claims.edition.clone(),
         judge: env!("CARGO_PKG_VERSION").to_owned(),
         suite: suite.hash.clone(),
@@ -107,6 +132,7 @@ fn assemble(suite: &Suite, wish: &Score, seed: u64, complete: bool, runtimes: Ve
         host: Host { os, arch, cores: cores() },
         date: clock::now().wall(),
         only: wish.only.clone(),
+        quick: wish.quick,
         complete,
         ledger: suite.clauses.clone(),
         claims: suite.claims.claims.clone(),
@@ -133,8 +159,9 @@ fn show(report: &ConformanceReport, wish: &Score, place: &Path, verdict: &str) -
     }
     let named = !wish.runtimes.is_empty();
     let mut text = report::terminal(report, named);
-    if !named && wish.only.is_none() {
-        text.extend(report.runtimes.iter().map(against_what_is_known));
+    if !named {
+        let known = report.runtimes.iter().filter(|runtime| runtime.problem.is_none());
+        text.extend(known.map(|runtime| against_what_is_known(report, runtime)));
     }
     // Writing to a String cannot fail.
     let _ = writeln!(text, "report: {} (and report.json beside it)", place.display());
@@ -142,13 +169,19 @@ fn show(report: &ConformanceReport, wish: &Score, place: &Path, verdict: &str) -
     print(&text)
 }
 
-/// Where a bundled runtime earned something else than its manifest says.
-fn against_what_is_known(runtime: &RuntimeReport) -> String {
+/// Where a bundled candidate earned something else than its manifest says.
+fn against_what_is_known(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
+    let agents = report.profile == ProfileName::Agent;
     let name = &runtime.runtime;
+    let differing = if agents { runtime.differing_reds(!report.is_partial()) } else { Vec::new() };
+    let reds = differing.iter().fold(String::new(), |text, it| text + name + ": " + it + "\n");
+    if report.is_partial() {
+        return reds;
+    }
     let surprises = runtime.surprises().into_iter();
     let surprises = surprises
         .map(|(column, expected, earned)| format!("{name}: {column} is known to be {expected} and was {earned}\n"));
     let unknowns = runtime.unknowns().into_iter();
     let unknowns = unknowns.map(|column| format!("{name}: its manifest does not `expect` a word for {column}\n"));
-    surprises.chain(unknowns).collect()
+    surprises.chain(unknowns).chain([reds]).collect()
 }

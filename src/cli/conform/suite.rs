@@ -4,14 +4,14 @@ use std::path::Path;
 
 use crate::cli::console::say;
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{Files, Finding, Suite};
+use crate::conform::{Files, Finding, Profile, Suite};
 use crate::diag::render::{Source, full};
 
 /// The suite of a folder, or that of the program itself.
-pub(super) fn open(folder: Option<&Path>) -> Result<Suite, Failure> {
+pub(super) fn open<P: Profile>(folder: Option<&Path>) -> Result<Suite<P>, Failure> {
     let files = match folder {
-        None => Files::bundled(),
-        Some(folder) => Files::in_folder(folder).map_err(|error| {
+        None => Files::bundled(P::NAME),
+        Some(folder) => Files::in_folder(folder, P::NAME).map_err(|error| {
             Failure::new(ExitStatus::NoInput, error).hint("a suite has ledger/, cases/ and claims.yaml")
         })?,
     };

@@ -38,18 +38,30 @@ pub(super) enum Verb {
         /// Execute this phase and those behind it
         #[arg(long, value_name = "PHASE")]
         from: Option<Phase>,
+        /// Stop after this phase
+        #[arg(long, value_name = "PHASE", conflicts_with = "phase")]
+        until: Option<Phase>,
+        /// Pass over a phase; may be given again
+        #[arg(long, value_name = "PHASE")]
+        skip: Vec<Phase>,
         /// Say what would run, and run nothing
         #[arg(long)]
         dry_run: bool,
         /// Put an unfinished execution aside first
         #[arg(long)]
         fresh: bool,
+        /// When a human is called, stay until there is an answer, and go on
+        #[arg(long)]
+        wait: bool,
     },
     /// Go on with the execution that is there
     Resume {
         /// The plan, when it moved since
         #[arg(long, value_name = "FILE")]
         plan: Option<PathBuf>,
+        /// When a human is called, stay until there is an answer, and go on
+        #[arg(long)]
+        wait: bool,
     },
     /// Show where the execution stands
     Status,
@@ -59,15 +71,57 @@ pub(super) enum Verb {
     Halt,
     /// Answer an escalation
     Resolve {
-        /// What to do
+        /// What to do; without it and without a file, the variable `LOA_RESOLUTION` says it
         #[arg(value_name = "ACTION")]
-        action: ResolutionAction,
+        action: Option<ResolutionAction>,
+        /// A file with the keys action and notes
+        #[arg(long, value_name = "FILE", conflicts_with = "action")]
+        file: Option<PathBuf>,
         /// Why, for the record
         #[arg(long, value_name = "TEXT")]
         notes: Option<String>,
     },
+    /// Print the configuration in force
+    Config {
+        /// Each value with its origin: a flag, a variable, a line of a file, or the default
+        #[arg(long)]
+        explain: bool,
+    },
+    /// Write what happened as one HTML page with a timeline
+    Report {
+        /// Where to write it; `.loa-run/report.html` by default
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// An execution that was put aside, instead of the present one
+        #[arg(long, value_name = "ID")]
+        execution: Option<String>,
+    },
+    /// List the calls for a human, with their reports and answers
+    Escalations {
+        /// An execution that was put aside, instead of the present one
+        #[arg(long, value_name = "ID")]
+        execution: Option<String>,
+    },
+    /// Print what a phase wrote: its attempt that was written to last
+    Logs {
+        /// The phase
+        #[arg(value_name = "PHASE")]
+        phase: Phase,
+        /// Another attempt
+        #[arg(long, value_name = "N")]
+        attempt: Option<u32>,
+        /// Go on as long as the run works
+        #[arg(long, short)]
+        follow: bool,
+    },
+    /// Look whether a run could work here, and what would stand in its way
+    Doctor,
     /// Write a commented configuration
-    Init,
+    Init {
+        /// Add what belongs to a run, and not to the work, to .gitignore
+        #[arg(long)]
+        ignore: bool,
+    },
 }
 
 fn after_help() -> String {
@@ -80,13 +134,37 @@ Examples:
   loa-run run                         execute the eight phases
   loa-run run --plan plan.json        execute those of a file instead
   loa-run run --from audit --dry-run  say what would run
+  loa-run run --set runtime.backend=codex
+                                      have prompts done by another agent
+  loa-run doctor                      look whether it could work here
   loa-run status                      see where it stands, from another shell
   loa-run resolve fix_and_resume      answer a call, when the cause is mended
   loa-run resume                      go on
+  loa-run run --wait                  stay until there is an answer, and go on
+  loa-run logs audit --follow         see what a phase writes
+  loa-run config --explain            see where each value comes from
+  loa-run report                      see what happened: .loa-run/report.html
+
+Configuration, the strongest first:
+  flags (--set), the environment, .loa.config.yaml,
+  $XDG_CONFIG_HOME/loa-run/config.yaml, the defaults
+
+Variables:
+  LOA_RUN_RETRY_MAX is runtime.retry.max, and so on for the section runtime
+  CONTEXT_SOFT_LIMIT, CONTEXT_HARD_LIMIT, LOA_RUN_TIMEOUT_HOURS, LOA_OPERATOR
+  LOA_RESOLUTION, LOA_RESOLUTION_NOTES: the answer for `resolve`
 
 A plan:
-  {\"phases\": [{\"id\": \"design\", \"command\": [\"./design.sh\"]}]}";
+  {\"phases\": [
+    {\"id\": \"design\", \"prompt\": \"Design it.\", \"backend\": \"claude\"},
+    {\"id\": \"implementation\", \"command\": [\"make\", \"build\"]}]}
+
+Agents:
+  A phase with a prompt is done by an agent: claude, codex, or one under
+  runtime.backends. Its word alone is recorded as UNVERIFIED; a gate
+  (runtime.phases.<phase>.verify) decides instead.";
 
 const OWN_CODES: &str = "  0    every phase is done
-  1    trying again may help: another run holds the workspace
+  1    trying again may help: another run holds the workspace, or a
+       provider's limit outlasts the patience
   2    a human is needed: escalated, halted, or waiting for an answer";

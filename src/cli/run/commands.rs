@@ -4,24 +4,31 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use tokio::runtime::Runtime;
+
+use super::answer::{answer, resolution, wait};
 use super::args::{LoaRun, Verb};
+use super::doctor::doctor;
+use super::explain::config;
+use super::logs::logs;
 use super::refusal::{of_config, of_run};
+use super::report::{escalations, report};
 use super::show::{plan_json, plan_text, print_json, status_text};
 use super::terminal::{Terminal, surfaced};
+use crate::backend::backends;
 use crate::cli::console::{print, say};
 use crate::cli::defect::guarded;
 use crate::cli::{ExitStatus, Failure, finish, parse};
-use crate::config::{FILE_NAME, Settings, TEMPLATE, from_environment, load};
-use crate::contract::Resolution;
+use crate::config::{FILE_NAME, Origin, Override, Settings, TEMPLATE, USER_FILE, from_environment, load};
 use crate::diag::render::all;
 use crate::runner::{
-    Bounds, Call, End, Engine, Halted, Mode, Plan, Request, RunError, Selection, halt, read_plan, resolve, state,
+    Bounds, Call, End, Engine, Halted, Mode, Plan, Recorder, Request, RunError, Selection, halt, read_plan, state,
     status,
 };
 use crate::store::{Layout, OriginKind, RunOrigin, read_record};
 use crate::system::files::{self, FileError, Privacy};
 use crate::system::process::{Interrupt, Interrupts};
-use crate::system::{env, guard};
+use crate::system::{env, git, guard};
 
 /// Runs `loa-run` on the process's own arguments.
 #[must_use]
@@ -42,11 +49,11 @@ pub fn run() -> ExitStatus {
 fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
     let layout = Layout::new(workspace(args.workspace.as_deref())?);
     match &args.command {
-        Verb::Run { plan, phase, from, dry_run, fresh } => {
+        Verb::Run { plan, phase, from, until, skip: _, dry_run, fresh, wait } => {
             let selection = match (phase, from) {
                 (Some(phase), _) => Selection::Only(*phase),
-                (None, Some(phase)) => Selection::From(*phase),
-                (None, None) => Selection::All,
+                (None, None) if until.is_none() => Selection::All,
+                (None, from) => Selection::Between(*from, *until),
             };
             let origin = origin(plan.as_deref())?;
             let settings = settings(&layout, args)?;
@@ -55,25 +62,52 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
                 return dry(&plan, args.json);
             }
             let mode = if *fresh { Mode::Fresh } else { Mode::New };
-            execute(args, Request { layout, plan, origin, bounds: Bounds::from(&settings), mode, program: program()? })
+            let (backends, bounds) = (backends(&plan, &settings), Bounds::from(&settings));
+            execute_and_wait(args, Request { layout, backends, plan, origin, bounds, mode, program: program()? }, *wait)
         }
-        Verb::Resume { plan } => {
-            let origin = match plan {
-                Some(plan) => origin(Some(plan))?,
-                None => recorded_origin(&layout)?,
-            };
-            let settings = settings(&layout, args)?;
-            let plan = planned(&origin, &settings).map_err(of_run)?;
-            let (bounds, mode) = (Bounds::from(&settings), Mode::Resume);
-            execute(args, Request { layout, plan, origin, bounds, mode, program: program()? })
-        }
+        Verb::Resume { plan, wait } => execute_and_wait(args, resumption(args, layout, plan.as_deref())?, *wait),
         Verb::Status => show_status(&layout, args.json),
         Verb::State => print_json(&state(&layout).map_err(of_run)?).map(|()| ExitStatus::Success),
         Verb::Halt => ask_to_halt(&layout, args.json),
-        Verb::Resolve { action, notes } => {
-            answer(&layout, &Resolution { action: *action, notes: notes.clone() }, args.json)
+        Verb::Resolve { action, file, notes } => {
+            answer(&layout, &resolution(*action, file.as_deref(), notes.as_deref())?, args.json)
         }
-        Verb::Init => init(&layout, args.json),
+        Verb::Logs { phase, attempt, follow } => logs(&layout, *phase, *attempt, *follow, args.json),
+        Verb::Doctor => doctor(&layout, args),
+        Verb::Config { explain } => config(&settings(&layout, args)?, *explain, args.json),
+        Verb::Report { output, execution } => report(&layout, execution.as_deref(), output.as_deref(), args.json),
+        Verb::Escalations { execution } => escalations(&layout, execution.as_deref(), args.json),
+        Verb::Init { ignore } => init(&layout, *ignore, args.json),
+    }
+}
+
+/// What it takes to go on with the execution that is there.
+fn resumption(args: &LoaRun, layout: Layout, plan: Option<&Path>) -> Result<Request, Failure> {
+    let origin = match plan {
+        Some(plan) => origin(Some(plan))?,
+        None => recorded_origin(&layout)?,
+    };
+    let settings = settings(&layout, args)?;
+    let plan = planned(&origin, &settings).map_err(of_run)?;
+    let (backends, bounds, mode) = (backends(&plan, &settings), Bounds::from(&settings), Mode::Resume);
+    Ok(Request { layout, plan, backends, origin, bounds, mode, program: program()? })
+}
+
+/// Runs a session, and with `wait` another after each answer, in one process.
+fn execute_and_wait(args: &LoaRun, request: Request, waits: bool) -> Result<ExitStatus, Failure> {
+    let internal = |error| Failure::new(ExitStatus::Internal, error);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(internal)?;
+    let mut request = request;
+    loop {
+        let layout = request.layout.clone();
+        let status = execute(args, request, &runtime)?;
+        if !waits || status != ExitStatus::HumanNeeded {
+            return Ok(status);
+        }
+        if let Some(over) = wait(&layout, &runtime)? {
+            return Ok(over);
+        }
+        request = resumption(args, layout, None)?;
     }
 }
 
@@ -90,13 +124,26 @@ fn workspace(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     if absolute.is_dir() { Ok(absolute) } else { Err(missing(&path, std::io::ErrorKind::NotADirectory.into())) }
 }
 
-fn settings(layout: &Layout, args: &LoaRun) -> Result<Settings, Failure> {
+pub(super) fn settings(layout: &Layout, args: &LoaRun) -> Result<Settings, Failure> {
     let mut overrides = from_environment(&env::vars());
+    overrides.extend(skipped(&args.command));
     overrides.extend(args.overrides.iter().cloned());
     let path = layout.workspace().join(FILE_NAME);
-    let settings = load(&path, overrides).map_err(of_config)?;
+    let user = env::config_home().map(|folder| folder.join(USER_FILE));
+    let settings = load(&path, user.as_deref(), overrides).map_err(of_config)?;
     warn(&path, &settings);
     Ok(settings)
+}
+
+/// The phases that the command line passes over, as values of the configuration.
+fn skipped(verb: &Verb) -> Vec<Override> {
+    let Verb::Run { skip, .. } = verb else { return Vec::new() };
+    let over = |phase: &crate::contract::Phase| Override {
+        key: format!("runtime.phases.{phase}.skip"),
+        value: "true".to_owned(),
+        origin: Origin::Flag(format!("--skip {phase}")),
+    };
+    skip.iter().map(over).collect()
 }
 
 /// Shows what in the configuration is allowed and still worth a look.
@@ -115,12 +162,12 @@ fn origin(plan: Option<&Path>) -> Result<RunOrigin, Failure> {
     Ok(RunOrigin { kind: OriginKind::Plan, path: Some(path) })
 }
 
-fn recorded_origin(layout: &Layout) -> Result<RunOrigin, Failure> {
+pub(super) fn recorded_origin(layout: &Layout) -> Result<RunOrigin, Failure> {
     let record = read_record(layout).map_err(|error| of_run(error.into()))?;
     Ok(record.map_or(RunOrigin { kind: OriginKind::Config, path: None }, |record| record.origin))
 }
 
-fn planned(origin: &RunOrigin, settings: &Settings) -> Result<Plan, RunError> {
+pub(super) fn planned(origin: &RunOrigin, settings: &Settings) -> Result<Plan, RunError> {
     Ok(match &origin.path {
         Some(path) => Plan::from_document(&read_plan(path)?, settings)?,
         None => Plan::from_settings(settings)?,
@@ -140,22 +187,24 @@ fn dry(plan: &Plan, json: bool) -> Result<ExitStatus, Failure> {
     Ok(ExitStatus::Success)
 }
 
-fn execute(args: &LoaRun, request: Request) -> Result<ExitStatus, Failure> {
+fn execute(args: &LoaRun, request: Request, runtime: &Runtime) -> Result<ExitStatus, Failure> {
     let internal = |error| Failure::new(ExitStatus::Internal, error);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(internal)?;
     let layout = request.layout.clone();
     let mut terminal = Terminal::new(args.json);
+    let mut recorder = Recorder::new(&layout, &mut terminal);
     let interrupts = {
         let _entered = runtime.enter();
         Interrupts::listen().map_err(internal)?
     };
     let engine = {
         let _entered = runtime.enter();
-        Engine::begin(request, interrupts, &mut terminal).map_err(of_run)?
+        Engine::begin(request, interrupts, &mut recorder).map_err(of_run)?
     };
     let end = runtime.block_on(engine.run()).map_err(of_run)?;
-    if let End::Escalated(call) = &end {
-        terminal.surface(call);
+    match &end {
+        End::Paused(pause) => terminal.pause(*pause),
+        // A call was surfaced before anybody else was told of it.
+        End::Escalated(_) | End::Completed | End::Interrupted(_) => {}
     }
     // All of it is shown before anything else is said.
     drop(terminal);
@@ -165,6 +214,7 @@ fn execute(args: &LoaRun, request: Request) -> Result<ExitStatus, Failure> {
     Ok(match end {
         End::Completed => ExitStatus::Success,
         End::Escalated(_) => ExitStatus::HumanNeeded,
+        End::Paused(_) => ExitStatus::TryAgain,
         End::Interrupted(Interrupt::Interrupt) => ExitStatus::Interrupted,
         End::Interrupted(Interrupt::Terminate) => ExitStatus::Terminated,
     })
@@ -175,6 +225,7 @@ fn word(end: &End) -> &'static str {
         End::Completed => "completed",
         End::Escalated(_) => "escalated",
         End::Interrupted(_) => "interrupted",
+        End::Paused(_) => "paused",
     }
 }
 
@@ -213,27 +264,59 @@ fn ask_to_halt(layout: &Layout, json: bool) -> Result<ExitStatus, Failure> {
     Ok(ExitStatus::Success)
 }
 
-fn answer(layout: &Layout, resolution: &Resolution, json: bool) -> Result<ExitStatus, Failure> {
-    let resolved = resolve(layout, resolution).map_err(of_run)?;
+fn init(layout: &Layout, ignore: bool, json: bool) -> Result<ExitStatus, Failure> {
+    let path = layout.workspace().join(FILE_NAME);
+    let written = files::create_durably(&path, TEMPLATE.as_bytes(), Privacy::Shared);
+    match written {
+        // Asked for the other file, nobody minds that this one is there.
+        Err(error) if ignore && error.source.kind() == std::io::ErrorKind::AlreadyExists => {}
+        written => written.map_err(|error| {
+            let exists = error.source.kind() == std::io::ErrorKind::AlreadyExists;
+            let failure = Failure::new(ExitStatus::WriteFailed, error);
+            if exists { failure.hint("a configuration is there already, and is never overwritten") } else { failure }
+        })?,
+    }
+    let missing: Vec<&str> = Layout::OWN
+        .iter()
+        .filter(|folder| git::is_ignored(layout.workspace(), folder) == Some(false))
+        .copied()
+        .collect();
+    if ignore {
+        add_to_gitignore(layout, &missing)?;
+    }
     if json {
-        let resumable = resolved.resumable;
-        print_json(&json!({ "execution_id": resolved.execution, "phase": resolved.phase, "resumable": resumable }))?;
-    } else if resolved.resumable {
-        print(&format!("recorded: {} for {}; `loa-run resume` goes on\n", resolution.action, resolved.phase))?;
+        print_json(
+            &json!({ "written": path, "ignored": ignore, "not_ignored": if ignore { vec![] } else { missing } }),
+        )?;
     } else {
-        print("recorded: the execution is ended; what is there was kept\n")?;
+        print(&format!("wrote {}\n", path.display()))?;
+        if !ignore && !missing.is_empty() {
+            let names: Vec<String> = missing.iter().map(|folder| format!("{folder}/")).collect();
+            say(format_args!(
+                "git would commit {}: `loa-run init --ignore` adds them to .gitignore",
+                names.join(" and ")
+            ));
+        }
     }
     Ok(ExitStatus::Success)
 }
 
-fn init(layout: &Layout, json: bool) -> Result<ExitStatus, Failure> {
-    let path = layout.workspace().join(FILE_NAME);
-    let written = files::create_durably(&path, TEMPLATE.as_bytes(), Privacy::Shared);
-    written.map_err(|error| {
-        let exists = error.source.kind() == std::io::ErrorKind::AlreadyExists;
-        let failure = Failure::new(ExitStatus::WriteFailed, error);
-        if exists { failure.hint("a configuration is there already, and is never overwritten") } else { failure }
-    })?;
-    if json { print_json(&json!({ "written": path })) } else { print(&format!("wrote {}\n", path.display())) }?;
-    Ok(ExitStatus::Success)
+/// Adds folders to the workspace's `.gitignore`, and leaves what stands there as it is.
+fn add_to_gitignore(layout: &Layout, folders: &[&str]) -> Result<(), Failure> {
+    let path = layout.workspace().join(".gitignore");
+    let failed = |error: FileError| Failure::new(ExitStatus::WriteFailed, error);
+    let mut text = match files::read(&path, 16 << 20) {
+        Err(error) if error.is_not_found() => Vec::new(),
+        text => text.map_err(failed)?,
+    };
+    if folders.is_empty() {
+        return Ok(());
+    }
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
+    for folder in folders {
+        text.extend(format!("{folder}/\n").bytes());
+    }
+    files::write_durably(&path, &text, Privacy::Shared).map_err(failed)
 }

@@ -1,11 +1,16 @@
 //! `loa-run`: executes the phases, and calls a human when it must.
 //!
 //! `args` is the shape of the command line; `commands` does what it says; `terminal` shows a run as it happens, on a `screen`; `show`
-//! prints where it stands; `refusal` turns what went wrong into an exit code with hints.
+//! prints where it stands; `report` what happened; `refusal` turns what went wrong into an exit code with hints.
 
+mod answer;
 mod args;
 mod commands;
+mod doctor;
+mod explain;
+mod logs;
 mod refusal;
+mod report;
 mod screen;
 mod show;
 mod terminal;

@@ -77,7 +77,13 @@ fn of_plan(error: &PlanError) -> (ExitStatus, Vec<String>) {
         PlanError::NoCommand { phase } => (
             ExitStatus::Config,
             vec![format!(
-                "set runtime.phases.{phase}.command in .loa.config.yaml, or runtime.phases.{phase}.skip: true"
+                "set runtime.phases.{phase}.command or .prompt in .loa.config.yaml, or runtime.phases.{phase}.skip: true"
+            )],
+        ),
+        PlanError::NoBackend { backend, .. } => (
+            ExitStatus::Config,
+            vec![format!(
+                "claude and codex are known; others stand under runtime.backends.{backend} in .loa.config.yaml"
             )],
         ),
         PlanError::Missing { .. } => (ExitStatus::Config, vec!["`loa-run run --dry-run` shows the plan".to_owned()]),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::terminal::span;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
-use crate::runner::{Plan, Status};
+use crate::runner::{Plan, Status, Work};
 
 /// Writes a value to standard output as one JSON document.
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
@@ -52,7 +52,8 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
 /// What would run, for people.
 pub(super) fn plan_text(plan: &Plan) -> String {
     let line = |stage: &crate::runner::Stage| {
-        let what = if stage.skip { "skipped".to_owned() } else { quoted(&stage.command) };
+        let what =
+            if stage.skip { "skipped".to_owned() } else { stage.work.as_ref().map(work_text).unwrap_or_default() };
         let gate =
             stage.verify.as_deref().map(|gate| format!("\n  {:<15} then {}", "", quoted(gate))).unwrap_or_default();
         format!("  {:<15} {what}{gate}\n", stage.phase)
@@ -63,15 +64,31 @@ pub(super) fn plan_text(plan: &Plan) -> String {
 /// What would run, for machines.
 pub(super) fn plan_json(plan: &Plan) -> serde_json::Value {
     let phases = plan.stages().iter().map(|stage| {
+        let command = stage.work.as_ref().and_then(|work| match work {
+            Work::Command(argv) => Some(argv),
+            Work::Agent(_) => None,
+        });
         serde_json::json!({
             "id": stage.phase,
-            "command": stage.command,
+            "command": command,
+            "prompt": stage.agent().map(|agent| &agent.prompt),
+            "backend": stage.agent().map(|agent| &agent.backend),
             "verify": stage.verify,
             "retries": stage.retries,
             "skip": stage.skip,
         })
     });
     serde_json::json!({ "phases": phases.collect::<Vec<_>>() })
+}
+
+fn work_text(work: &Work) -> String {
+    match work {
+        Work::Command(argv) => quoted(argv),
+        Work::Agent(agent) => {
+            let line = agent.prompt.lines().next().unwrap_or_default();
+            format!("{} is told: {line}", agent.backend)
+        }
+    }
 }
 
 fn quoted(argv: &[String]) -> String {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::screen::Screen;
 use crate::cli::console::{CYAN, RED};
 use crate::contract::{Phase, PhaseExit};
-use crate::runner::{Call, Listener, Progress};
+use crate::draw;
+use crate::runner::{Call, CompactionMeans, End, Listener, Pause, Progress};
 use crate::system::process::{Piece, Stream};
 
 /// Shows progress on standard error, and what stages write on the stream that they wrote it to.
@@ -49,8 +50,20 @@ impl Terminal {
     }
 
     /// Calls the human.
-    pub(super) fn surface(&mut self, call: &Call) {
+    fn surface(&mut self, call: &Call) {
         self.show(&surfaced(call));
+    }
+
+    /// Says why the run ends here and how it goes on.
+    pub(super) fn pause(&mut self, pause: Pause) {
+        let text = match pause {
+            Pause::Limit(Some(until)) => {
+                format!("a limit of the provider is lifted at {until}; `loa-run resume` goes on then")
+            }
+            Pause::Limit(None) => "a limit of the provider is reached; `loa-run resume` tries again".to_owned(),
+            Pause::AgentCancelled => "somebody stopped the agent; `loa-run resume` goes on".to_owned(),
+        };
+        self.say(&text);
     }
 
     fn show(&mut self, text: &str) {
@@ -63,6 +76,10 @@ impl Listener for Terminal {
     fn on(&mut self, progress: &Progress<'_>) {
         match progress {
             Progress::Output { phase, piece } => self.output(*phase, piece),
+            // What follows from it is said.
+            Progress::SessionEnded { end: End::Escalated(call) } => self.surface(call),
+            Progress::AttemptEnded { .. } | Progress::SessionEnded { .. } | Progress::Notified { failed: None, .. } => {
+            }
             other => {
                 let text = sentence(other);
                 self.say(&text);
@@ -93,29 +110,69 @@ fn sentence(progress: &Progress<'_>) -> String {
                 warning.percent_used, warning.recommendation
             )
         }
-        Progress::Compaction { phase, level, configured } => {
-            let how = if *configured { "" } else { " (no command is configured for it)" };
+        Progress::Compaction { phase, level, means } => {
+            let how = match means {
+                CompactionMeans::Command => "",
+                CompactionMeans::Agent => " (left to the agent, which knows the limit)",
+                CompactionMeans::Request => " (asked of the agent)",
+                CompactionMeans::Nobody => " (nothing is configured for it)",
+            };
             format!("{phase}: {level} compaction{how}")
         }
         Progress::PhaseEnded { phase, exit, summary, duration, checkpoint } => {
             let word = if *exit == PhaseExit::Success { "done" } else { "failed" };
             format!("{phase}: {word} in {}: {summary} [{}]", span(*duration), checkpoint.display())
         }
+        Progress::AgentStarted { .. }
+        | Progress::AgentTurn { .. }
+        | Progress::AgentRetrying { .. }
+        | Progress::AgentCompacted { .. }
+        | Progress::AgentEnded { .. }
+        | Progress::LimitReached { .. } => agent_sentence(progress),
+        Progress::Notified { means, failed } => {
+            format!("nobody was told by the {means}: {}", failed.unwrap_or_default())
+        }
         Progress::Notice { text } => (*text).to_owned(),
-        Progress::Output { .. } => String::new(),
+        Progress::Output { .. } | Progress::AttemptEnded { .. } | Progress::SessionEnded { .. } => String::new(),
+    }
+}
+
+/// What an agent does, in one line.
+fn agent_sentence(progress: &Progress<'_>) -> String {
+    match progress {
+        Progress::AgentStarted { phase, backend, session: Some(session) } => {
+            format!("{phase}: {backend} goes on in session {session}")
+        }
+        Progress::AgentStarted { phase, backend, session: None } => format!("{phase}: {backend} begins"),
+        Progress::AgentTurn { phase, turns, tokens } => {
+            let tokens = tokens.map(|tokens| format!(", {tokens} tokens in its context")).unwrap_or_default();
+            format!("{phase}: turn {turns}{tokens}")
+        }
+        Progress::AgentRetrying { phase, status, wait } => {
+            let status = status.map(|status| format!(" with status {status}")).unwrap_or_default();
+            let wait = wait.map(|wait| format!(" in {}", span(wait))).unwrap_or_default();
+            format!("{phase}: the provider failed{status}; the agent tries again by itself{wait}")
+        }
+        Progress::AgentCompacted { phase, before, after } => {
+            let from = before.map(|tokens| format!(" from {tokens} tokens")).unwrap_or_default();
+            let to = after.map(|tokens| format!(" to {tokens}")).unwrap_or_default();
+            format!("{phase}: the agent compacted its context{from}{to}")
+        }
+        Progress::AgentEnded { phase, end, turns } => {
+            let plural = if *turns == 1 { "" } else { "s" };
+            // Why it failed is said with what follows from it.
+            format!("{phase}: the agent ended after {turns} turn{plural}: {}", end.class.name())
+        }
+        Progress::LimitReached { phase, until } => {
+            format!("{phase}: a limit of the provider is reached; going on at {until}")
+        }
+        _ => String::new(),
     }
 }
 
 /// A duration for people.
 pub(super) fn span(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match seconds {
-        0 => format!("{} ms", duration.as_millis()),
-        1..10 => format!("{:.1} s", duration.as_secs_f64()),
-        10..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-    }
+    draw::span(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// What a human is told: phase, trigger, report, and the commands that answer.
@@ -128,16 +185,4 @@ pub(super) fn surfaced(call: &Call) -> String {
         call.report.markdown.display(),
         call.report.yaml.display(),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_read_well() {
-        for (millis, text) in [(40, "40 ms"), (1500, "1.5 s"), (61_000, "1 min 1 s"), (7_260_000, "2 h 1 min")] {
-            assert_eq!(span(Duration::from_millis(millis)), text);
-        }
-    }
 }

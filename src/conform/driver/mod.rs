@@ -3,8 +3,13 @@
 //! - `trial`: one case, step by step, until nothing of it is left.
 //! - `verb`: one process of the runtime, from its start to its end or its budget's.
 //! - `stage`: the side of the probes' socket that gives the orders; `record`: what was seen there.
+//! - `errand`: one case of an agent, step by step; `bench`: the place where that happens, and its model.
+//! - `chamber`: where one agent process runs, shut off from the host.
 //! - `program`: where a manifest's program is, how it is called, and which one it is.
 
+mod bench;
+mod chamber;
+mod errand;
 mod interruption;
 mod program;
 mod record;
@@ -12,7 +17,10 @@ mod stage;
 mod trial;
 mod verb;
 
+pub(super) use chamber::withdraw;
+pub use chamber::{CHAMBER, Chamber, ChamberError, Happening, Isolation, Spec, environment, keep};
+pub(super) use errand::errands;
 pub use interruption::Interruption;
 pub use program::Identity;
-pub(super) use program::identify;
+pub(super) use program::{identify, identify_agent};
 pub(super) use trial::trial;

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::conform::probe::MARK;
 use crate::conform::workspace::Lab;
-use crate::conform::{Argv, Case, Manifest};
-use crate::system::env;
+use crate::conform::{AgentManifest, Argv, Case, Manifest};
 use crate::system::process::{Captured, Command, Exit, capture};
+use crate::system::{env, scratch};
 
 /// How long a program may take to say its version.
 const VERSION_TIME: Duration = Duration::from_secs(20);
@@ -43,7 +43,8 @@ pub struct Identity {
 #[derive(Debug, Clone)]
 pub(super) struct Places {
     pairs: Vec<(&'static str, String)>,
-    judge: PathBuf,
+    /// Folders in which a program is looked for before PATH.
+    near: Vec<PathBuf>,
 }
 
 impl Places {
@@ -51,7 +52,19 @@ impl Places {
     pub(super) fn new(dir: &Path, judge: &Path) -> Self {
         let judge_dir = judge.parent().unwrap_or(Path::new("/")).to_path_buf();
         let pairs = vec![("{dir}", text(dir)), ("{judge_dir}", text(&judge_dir))];
-        Self { pairs, judge: judge_dir }
+        Self { pairs, near: vec![judge_dir] }
+    }
+
+    /// The same, with one more folder that is looked into first.
+    pub(super) fn preferring(mut self, folder: &Path) -> Self {
+        self.near.insert(0, std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf()));
+        self
+    }
+
+    /// The same with what another placeholder stands for.
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.pairs.push((name, value.into()));
+        self
     }
 
     /// The same with the plan and the workspace of a case.
@@ -67,24 +80,24 @@ impl Places {
         self
     }
 
-    fn fill(&self, template: &str) -> String {
+    pub(super) fn fill(&self, template: &str) -> String {
         self.pairs.iter().fold(template.to_owned(), |text, (name, value)| text.replace(name, value))
     }
 
-    /// A manifest's argv with everything filled in, a program beside the judge preferred to one on PATH.
+    /// A manifest's argv with everything filled in, a program in one of the folders preferred to one on PATH.
     pub(super) fn argv(&self, argv: &Argv) -> Vec<String> {
         let mut filled: Vec<String> = argv.iter().map(|word| self.fill(word)).collect();
         if let Some(program) = filled.first_mut()
             && !program.contains('/')
-            && self.judge.join(&*program).is_file()
+            && let Some(near) = self.near.iter().map(|folder| folder.join(&*program)).find(|file| file.is_file())
         {
-            *program = text(&self.judge.join(&*program));
+            *program = text(&near);
         }
         filled
     }
 
     /// The file that an argv starts, when there is one.
-    fn locate(&self, argv: &Argv) -> Option<PathBuf> {
+    pub(super) fn locate(&self, argv: &Argv) -> Option<PathBuf> {
         let program = PathBuf::from(self.argv(argv).first()?);
         if program.components().count() > 1 {
             return program.is_file().then_some(program);
@@ -101,7 +114,7 @@ pub(in crate::conform) async fn identify(manifest: &Manifest, dir: &Path, judge:
         && let Some(build) = &manifest.build
     {
         identity.built = true;
-        identity.problem = ask(&places, build, manifest, dir, BUILD_TIME).await.err();
+        identity.problem = ask(places.argv(build), &spoken(&places, manifest), dir, BUILD_TIME).await.err();
         identity.program = places.locate(&manifest.run);
     }
     if identity.program.is_none() {
@@ -109,20 +122,54 @@ pub(in crate::conform) async fn identify(manifest: &Manifest, dir: &Path, judge:
         identity.problem.get_or_insert(format!("`{name}` is neither beside the judge nor on PATH"));
         return identity;
     }
-    match ask(&places, &manifest.version, manifest, dir, VERSION_TIME).await {
-        Ok(said) => identity.version = said.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned),
-        Err(problem) => identity.problem = Some(problem),
+    identity.versioned(ask(places.argv(&manifest.version), &spoken(&places, manifest), dir, VERSION_TIME).await)
+}
+
+/// What a manifest adds to our own environment.
+fn spoken(places: &Places, manifest: &Manifest) -> BTreeMap<String, String> {
+    manifest.env.iter().map(|(name, value)| (name.clone(), places.fill(value))).collect()
+}
+
+/// Finds an agent's program and asks for its version, in a home of its own. `programs` is looked into first.
+pub(in crate::conform) async fn identify_agent(
+    manifest: &AgentManifest,
+    dir: &Path,
+    judge: &Path,
+    programs: &Path,
+) -> Identity {
+    let places = Places::new(dir, judge).preferring(programs);
+    let identity = Identity { program: places.locate(&manifest.run), ..Identity::default() };
+    if identity.program.is_none() {
+        let name = manifest.run.first().map_or("nothing", String::as_str);
+        let problem = format!("`{name}` is neither in {} nor beside the judge nor on PATH", programs.display());
+        return Identity { problem: Some(problem), ..identity };
     }
-    identity
+    let home = match scratch::folder("loa-home-") {
+        Ok(home) => home,
+        Err(error) => return Identity { problem: Some(error.to_string()), ..identity },
+    };
+    let env = BTreeMap::from([("HOME".to_owned(), text(home.path()))]);
+    let argv = places.argv(&manifest.version);
+    identity.versioned(ask(argv, &env, dir, VERSION_TIME).await)
+}
+
+impl Identity {
+    /// The same with what its `version` said, or why it said nothing.
+    fn versioned(mut self, said: Result<String, String>) -> Self {
+        match said {
+            Ok(said) => self.version = said.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned),
+            Err(problem) => self.problem = Some(problem),
+        }
+        self
+    }
 }
 
 /// Runs a verb that concerns no case, in the manifest's folder and our own environment. What it said, or why not.
-async fn ask(places: &Places, argv: &Argv, manifest: &Manifest, dir: &Path, time: Duration) -> Result<String, String> {
-    let argv = places.argv(argv);
+async fn ask(argv: Vec<String>, env: &BTreeMap<String, String>, dir: &Path, time: Duration) -> Result<String, String> {
     let Some((program, arguments)) = argv.split_first() else { return Err("an empty command".to_owned()) };
     let mut command = Command::new(program).args(arguments).folder(dir);
-    for (name, value) in &manifest.env {
-        command = command.env(name, places.fill(value));
+    for (name, value) in env {
+        command = command.env(name, value);
     }
     let Captured { exit, stdout, stderr, timed_out, .. } = capture(&command, KEPT, time).await;
     let said = String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned();

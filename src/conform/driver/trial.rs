@@ -208,28 +208,25 @@ impl<'a> Trial<'a> {
         let places =
             ReportPlaces { folders: self.folders(), workspace: self.lab.workspace(), glob: self.report.clone() };
         let last_report = || places.reports(&stage, before).last().map(|report| report.at);
-        let mut watch = Watch {
-            stage: &self.stage,
-            reached: &mut self.reached,
-            budget: self.options.budget,
-            stop: &self.options.stop,
-            halt,
-        };
+        let budget = self.budget();
+        let mut watch =
+            Watch { stage: &self.stage, reached: &mut self.reached, budget, stop: &self.options.stop, halt };
         let last_report: Option<&dyn Fn() -> Option<Millis>> = self.manifest.waits.then_some(&last_report);
         let end = watch.drive(&call, plan, last_report).await;
         (verb, call.argv, end)
     }
 
+    /// How long a verb may take.
+    fn budget(&self) -> Duration {
+        self.manifest.budget_seconds.map_or(self.options.budget, Duration::from_secs)
+    }
+
     /// Runs the manifest's `prepare`; why it failed, if it did.
     async fn prepare(&mut self) -> Option<String> {
         let call = self.call(self.manifest.prepare.as_ref()?, None);
-        let mut watch = Watch {
-            stage: &self.stage,
-            reached: &mut self.reached,
-            budget: self.options.budget,
-            stop: &self.options.stop,
-            halt: None,
-        };
+        let budget = self.budget();
+        let mut watch =
+            Watch { stage: &self.stage, reached: &mut self.reached, budget, stop: &self.options.stop, halt: None };
         let end = watch.drive(&call, &Drive::default(), None).await;
         let said = self.stage.record().transcript.take();
         let last = said.last().map(|line| line.text.clone()).unwrap_or_default();

@@ -2,23 +2,21 @@
 
 use serde_json::Value;
 
-use crate::conform::{
-    Act, AttemptSeen, Case, Clause, Manifest, Millis, Observation, OutputLine, StepSeen, WayIn, names,
-};
+use crate::conform::{Act, AttemptSeen, Clause, Millis, OutputLine, Profile, RuntimeProfile, StepSeen, WayIn, names};
 
-/// One case, the clause that it judges, the runtime's manifest, and what was seen.
+/// One case, the clause that it judges, the candidate's manifest, and what was seen.
 #[derive(Debug, Clone, Copy)]
-pub struct Evidence<'a> {
+pub struct Evidence<'a, P: Profile = RuntimeProfile> {
     /// The case.
-    pub case: &'a Case,
+    pub case: &'a P::Case,
     /// The clause, for its readings.
     pub clause: &'a Clause,
     /// The manifest, for what it lets the judge see.
-    pub manifest: &'a Manifest,
+    pub manifest: &'a P::Manifest,
     /// What was seen.
-    pub seen: &'a Observation,
-    /// What was seen of the same runtime in a run in which nothing goes wrong. Without it no pattern of the manifest counts.
-    pub control: Option<&'a Observation>,
+    pub seen: &'a P::Seen,
+    /// What was seen of the same candidate in a run in which nothing goes wrong. Without it no pattern of the manifest counts.
+    pub control: Option<&'a P::Seen>,
 }
 
 impl<'a> Evidence<'a> {

@@ -7,12 +7,15 @@ use camino::{Utf8Path, Utf8PathBuf};
 use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
 
+use crate::conform::ProfileName;
 use crate::system::files::{self, FileError};
 use crate::system::scratch::{self, ScratchError};
 
 static LEDGER: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/contract-tests/ledger");
 static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/contract-tests/cases");
 static RUNTIMES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/fixtures/runtimes");
+static AGENT_SUITE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/contract-tests/agent");
+static AGENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/fixtures/agents");
 static CLAIMS: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/contract-tests/claims.yaml"));
 
 /// Longest file of a suite, in bytes.
@@ -32,7 +35,15 @@ pub enum SuiteReadError {
     Name(PathBuf),
 }
 
-/// The files of a suite by their path below its root: `ledger/`, `cases/`, `claims.yaml`, `runtimes/`.
+/// The folder of a suite in which its bundled candidates lie.
+pub(super) fn candidates_of(profile: ProfileName) -> &'static str {
+    match profile {
+        ProfileName::Runtime => "runtimes",
+        ProfileName::Agent => "agents",
+    }
+}
+
+/// The files of a suite by their path below its root: `ledger/`, `cases/`, `claims.yaml`, and `runtimes/` or `agents/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files(pub(super) BTreeMap<Utf8PathBuf, Vec<u8>>);
 
@@ -45,44 +56,54 @@ impl FromIterator<(Utf8PathBuf, Vec<u8>)> for Files {
 impl Files {
     /// Those of the program itself.
     #[must_use]
-    pub fn bundled() -> Self {
-        let mut all = Self::runtimes();
-        gather(&LEDGER, Utf8Path::new("ledger"), &mut all);
-        gather(&CASES, Utf8Path::new("cases"), &mut all);
-        all.insert("claims.yaml".into(), CLAIMS.to_vec());
+    pub fn bundled(profile: ProfileName) -> Self {
+        let mut all = Self::candidates(profile);
+        match profile {
+            ProfileName::Runtime => {
+                gather(&LEDGER, Utf8Path::new("ledger"), &mut all);
+                gather(&CASES, Utf8Path::new("cases"), &mut all);
+                all.insert("claims.yaml".into(), CLAIMS.to_vec());
+            }
+            ProfileName::Agent => gather(&AGENT_SUITE, Utf8Path::new(""), &mut all),
+        }
         Self(all)
     }
 
-    fn runtimes() -> BTreeMap<Utf8PathBuf, Vec<u8>> {
+    fn candidates(profile: ProfileName) -> BTreeMap<Utf8PathBuf, Vec<u8>> {
         let mut all = BTreeMap::new();
-        gather(&RUNTIMES, Utf8Path::new("runtimes"), &mut all);
+        let dir = match profile {
+            ProfileName::Runtime => &RUNTIMES,
+            ProfileName::Agent => &AGENTS,
+        };
+        gather(dir, Utf8Path::new(candidates_of(profile)), &mut all);
         all
     }
 
-    /// Those of a folder; the bundled runtimes where it has no folder `runtimes`.
+    /// Those of a folder; the bundled candidates where it has no folder of such.
     ///
     /// # Errors
     /// [`SuiteReadError`] with the path.
-    pub fn in_folder(root: &Path) -> Result<Self, SuiteReadError> {
+    pub fn in_folder(root: &Path, profile: ProfileName) -> Result<Self, SuiteReadError> {
         let mut all = BTreeMap::new();
-        for part in ["ledger", "cases", "runtimes"] {
+        let candidates = candidates_of(profile);
+        for part in ["ledger", "cases", candidates] {
             if part == "ledger" || root.join(part).is_dir() {
                 walk(root, &root.join(part), &mut all)?;
             }
         }
         let claims = root.join("claims.yaml");
         all.insert("claims.yaml".into(), files::read(&claims, LONGEST)?);
-        if !root.join("runtimes").is_dir() {
-            all.extend(Self::runtimes());
+        if !root.join(candidates).is_dir() {
+            all.extend(Self::candidates(profile));
         }
         Ok(Self(all))
     }
 
-    /// SHA-256 in hex over the names and contents of ledger, claims and cases; runtimes are hashed one by one.
+    /// SHA-256 in hex over the names and contents of ledger, claims and cases; candidates are hashed one by one.
     #[must_use]
     pub fn hash(&self) -> String {
         let mut hasher = Sha256::new();
-        for (path, bytes) in self.0.iter().filter(|(path, _)| !path.starts_with("runtimes")) {
+        for (path, bytes) in self.0.iter().filter(|(path, _)| judges(path)) {
             for part in [path.as_str().as_bytes(), bytes] {
                 hasher.update((part.len() as u64).to_le_bytes());
                 hasher.update(part);
@@ -91,16 +112,22 @@ impl Files {
         hex(&hasher.finalize())
     }
 
-    /// Lays the runtimes' folders below `root`, so that what a manifest calls `{dir}` exists.
+    /// Lays the candidates' folders below `root`, so that what a manifest calls `{dir}` exists.
     ///
     /// # Errors
     /// [`ScratchError`] with the path.
-    pub fn lay_runtimes(&self, root: &Path) -> Result<(), ScratchError> {
-        for (path, bytes) in self.0.iter().filter(|(path, _)| path.starts_with("runtimes")) {
+    pub fn lay_candidates(&self, root: &Path) -> Result<(), ScratchError> {
+        let candidates = |path: &Utf8Path| ProfileName::ALL.iter().any(|it| path.starts_with(candidates_of(*it)));
+        for (path, bytes) in self.0.iter().filter(|(path, _)| candidates(path)) {
             scratch::lay_program(&root.join(path), bytes)?;
         }
         Ok(())
     }
+}
+
+/// Whether candidates are judged by this file: pages for people may change without a new measurement.
+fn judges(path: &Utf8Path) -> bool {
+    path == "claims.yaml" || path.starts_with("ledger") || path.starts_with("cases")
 }
 
 /// SHA-256 in hex of a program's file; `None` when it cannot be read.

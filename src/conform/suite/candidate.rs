@@ -1,13 +1,12 @@
-//! A runtime to be judged: its manifest and the folder that the manifest calls `{dir}`.
+//! A candidate, that is a runtime or an agent to be judged: its manifest and the folder that the manifest calls `{dir}`.
 
 use std::path::{Path, PathBuf};
 
 use camino::Utf8PathBuf;
 
 use super::bundle::sha256;
-use super::kinds::RUNTIME_MANIFEST;
 use super::load::{Finding, Suite};
-use crate::conform::Manifest;
+use crate::conform::{Profile, RuntimeProfile};
 use crate::diag::Budget;
 use crate::schema::Checker;
 use crate::system::files::{self, FileError};
@@ -15,11 +14,11 @@ use crate::system::files::{self, FileError};
 /// Longest manifest, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// A runtime to be judged.
+/// A runtime or an agent to be judged.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Candidate {
+pub struct Candidate<P: Profile = RuntimeProfile> {
     /// Its manifest.
-    pub manifest: Manifest,
+    pub manifest: P::Manifest,
     /// The manifest's folder, absolute.
     pub dir: PathBuf,
     /// SHA-256 in hex of the manifest's file.
@@ -40,15 +39,15 @@ pub enum CandidateError {
     Content(Vec<Finding>),
 }
 
-impl Candidate {
-    /// Reads the manifest of a runtime from disk.
+impl<P: Profile> Candidate<P> {
+    /// Reads a manifest from disk.
     ///
     /// # Errors
     /// [`CandidateError`].
     pub fn open(path: &Path) -> Result<Self, CandidateError> {
         let bytes = files::read(path, LONGEST)?;
         let name = Utf8PathBuf::from_path_buf(path.to_path_buf()).map_err(CandidateError::Name)?;
-        let manifest = Checker::new(&RUNTIME_MANIFEST).read(&bytes, &name, &Budget::default()).map_err(|wrong| {
+        let manifest = Checker::new(P::MANIFEST).read(&bytes, &name, &Budget::default()).map_err(|wrong| {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             let about = |diagnostic| Finding { file: name.clone(), text: text.clone(), diagnostic };
             CandidateError::Content(wrong.into_iter().map(about).collect())
@@ -59,13 +58,13 @@ impl Candidate {
     }
 }
 
-impl Suite {
-    /// A bundled runtime, whose files were laid below `root` ([`super::Files::lay_runtimes`]).
+impl<P: Profile> Suite<P> {
+    /// A bundled candidate, whose files were laid below `root` ([`super::Files::lay_candidates`]).
     ///
     /// # Panics
     /// Never: a manifest lies in a folder of its own.
     #[must_use]
-    pub fn candidate(&self, name: &str, root: &Path) -> Option<Candidate> {
+    pub fn candidate(&self, name: &str, root: &Path) -> Option<Candidate<P>> {
         let (path, manifest) = self.manifests.get(name)?;
         let folder = path.parent().expect("a manifest lies in a folder of its own");
         let hash = sha256(&self.files.0[path]);

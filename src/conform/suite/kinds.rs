@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::conform::{Case, Claims, Clause, ConformanceReport, Manifest};
+use crate::conform::model::MODEL_SCRIPT;
+use crate::conform::{AgentCase, AgentManifest, Case, Claims, Clause, ConformanceReport, Manifest};
 use crate::diag::Format;
-use crate::schema::Kind;
+use crate::schema::{Kind, Marks};
 
 /// The rows of one column of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,26 +16,46 @@ use crate::schema::Kind;
 pub(super) struct Ledger(pub(super) Vec<Clause>);
 
 /// How a runtime is plugged in.
-pub const RUNTIME_MANIFEST: Kind =
-    Kind::of::<Manifest>("runtime-manifest", manifests).place("fixtures/runtimes/*/manifest.yaml, or a file of yours");
+pub const RUNTIME_MANIFEST: Kind = Kind::of::<Manifest>("runtime-manifest", manifests)
+    .place("fixtures/runtimes/*/manifest.yaml, or a file of yours")
+    .known_by(Marks { paths: &["runtimes/*/manifest.yaml"], keys: &["runtime", "run"] });
 
 /// What the judge does to a runtime, and what it must see.
-pub const CONTRACT_CASE: Kind = Kind::of::<Case>("contract-case", cases).place("contract-tests/cases/**/*.yaml");
+pub const CONTRACT_CASE: Kind = Kind::of::<Case>("contract-case", cases)
+    .place("contract-tests/cases/**/*.yaml")
+    .known_by(Marks { paths: &[], keys: &["id", "clause", "steps", "expect"] });
 
-/// Clauses of the contract.
-pub const CONTRACT_LEDGER: Kind = Kind::of::<Ledger>("contract-ledger", ledgers).place("contract-tests/ledger/*.yaml");
+/// How an agent is plugged in.
+pub const AGENT_MANIFEST: Kind = Kind::of::<AgentManifest>("agent-manifest", agent_manifests)
+    .place("fixtures/agents/*/manifest.yaml, or a file of yours")
+    .known_by(Marks { paths: &["agents/*/manifest.yaml"], keys: &["agent", "run"] });
+
+/// What the judge does to an agent, and what it must see.
+pub const AGENT_CASE: Kind = Kind::of::<AgentCase>("agent-case", agent_cases)
+    .place("contract-tests/agent/cases/**/*.yaml")
+    .known_by(Marks { paths: &["agent/cases/**/*.yaml"], keys: &["id", "clause", "model", "steps", "expect"] });
+
+/// Clauses of the contract, or of the agent profile.
+pub const CONTRACT_LEDGER: Kind = Kind::of::<Ledger>("contract-ledger", ledgers)
+    .place("contract-tests/ledger/*.yaml, contract-tests/agent/ledger/*.yaml")
+    .known_by(Marks { paths: &[], keys: &["id", "column", "level", "source"] });
 
 /// The contract's own matrix and checklist.
-pub const CONTRACT_CLAIMS: Kind = Kind::of::<Claims>("contract-claims", claims).place("contract-tests/claims.yaml");
+pub const CONTRACT_CLAIMS: Kind = Kind::of::<Claims>("contract-claims", claims)
+    .place("contract-tests/claims.yaml")
+    .known_by(Marks { paths: &[], keys: &["edition", "claims", "checklist"] });
 
 /// What a survey found.
-pub const CONFORMANCE_REPORT: Kind =
-    Kind::of::<ConformanceReport>("conformance-report", reports).place("reports/*.json").written_in(Format::Json);
+pub const CONFORMANCE_REPORT: Kind = Kind::of::<ConformanceReport>("conformance-report", reports)
+    .place("reports/**/*.json")
+    .known_by(Marks { paths: &[], keys: &["edition", "judge", "suite", "runtimes"] })
+    .written_in(Format::Json);
 
 /// Every kind of the judge.
 #[must_use]
 pub fn conform_kinds() -> Vec<Kind> {
-    vec![RUNTIME_MANIFEST, CONTRACT_CASE, CONTRACT_LEDGER, CONTRACT_CLAIMS, CONFORMANCE_REPORT]
+    let shared = [CONTRACT_LEDGER, CONTRACT_CLAIMS, CONFORMANCE_REPORT, MODEL_SCRIPT];
+    [RUNTIME_MANIFEST, CONTRACT_CASE, AGENT_MANIFEST, AGENT_CASE].into_iter().chain(shared).collect()
 }
 
 fn manifests() -> Vec<Value> {
@@ -56,6 +77,36 @@ fn cases() -> Vec<Value> {
         "phases": {"$p": [[{"exit": 1}], [{"exit": 0}]]},
         "steps": [{"run": {}}],
         "expect": [{"starts": {"phase": "$p", "count": 2}}]
+    })]
+}
+
+fn agent_manifests() -> Vec<Value> {
+    vec![json!({
+        "agent": "mine",
+        "version": ["mine", "--version"],
+        "run": ["mine", "--json", "{knobs}", "{prompt}"],
+        "resume": ["mine", "--json", "--session", "{session}", "{knobs}", "{prompt}"],
+        "env": {"OPENAI_BASE_URL": "{address}/v1", "OPENAI_API_KEY": "dummy"},
+        "settings": [{"flag": "--json", "default": "prose for people", "why": "a machine reads it"}],
+        "knobs": {"max_turns": {"argv": ["--max-turns", "{value}"], "default": "no bound"}},
+        "stream": {
+            "session": [{"when": {"/type": "start"}, "read": "/session"}],
+            "failure": [{"when": {"/type": "end", "/ok": false}, "read": ["/status"]}],
+            "turn_limit": [{"when": {"/type": "end", "/why": "max_turns"}}]
+        }
+    })]
+}
+
+fn agent_cases() -> Vec<Value> {
+    vec![json!({
+        "id": "status-004-429-once",
+        "clause": "STATUS-004",
+        "title": "A request that is answered with 429 is tried again",
+        "needs": ["STATUS-001"],
+        "draw": {"n": {"nonce": 8}},
+        "model": {"steps": [{"error": {"status": 429}}, {"text": "$n"}]},
+        "steps": [{"run": {"prompt": "Say $n."}}],
+        "expect": [{"requests": {"step": 0, "at_least": 2}}, {"ends": {"step": 0, "code": 0}}]
     })]
 }
 

@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::load::Parts;
-use crate::conform::{Case, Expectation, Manifest, names};
+use crate::conform::{CaseDocument, Column, ManifestDocument, Profile, names};
 use crate::diag::{Diagnostic, closest};
 
 #[cfg(test)]
@@ -15,7 +15,7 @@ mod tests;
 type Findings = Vec<(Utf8PathBuf, Diagnostic)>;
 
 /// Every finding about a suite whose documents are valid one by one.
-pub(super) fn lint(parts: &Parts) -> Findings {
+pub(super) fn lint<P: Profile>(parts: &Parts<P>) -> Findings {
     let index = Index::of(parts);
     let mut findings = Findings::new();
     ledger(parts, &index, &mut findings);
@@ -24,7 +24,7 @@ pub(super) fn lint(parts: &Parts) -> Findings {
         wrong.extend(case_among(case, &index));
         findings.extend(wrong.into_iter().map(|it| (file.clone(), it)));
     }
-    duplicates(parts.cases.iter().map(|(file, case)| (file, case.id.as_str())), &mut findings);
+    duplicates(parts.cases.iter().map(|(file, case)| (file, case.head().id)), &mut findings);
     if let Some(circle) = circle(&index.needs) {
         let wrong =
             Diagnostic::error("needs-circle", format!("clauses presuppose one another: {}", circle.join(" → ")));
@@ -32,7 +32,7 @@ pub(super) fn lint(parts: &Parts) -> Findings {
     }
     for (file, manifest) in &parts.manifests {
         let folder = file.parent().and_then(|folder| folder.file_name());
-        findings.extend(runtime(folder, manifest, &index).into_iter().map(|it| (file.clone(), it)));
+        findings.extend(candidate::<P>(folder, manifest, &index).into_iter().map(|it| (file.clone(), it)));
     }
     for item in &parts.claims.checklist {
         findings.extend(unknown(&item.clauses, &index, "/checklist").map(|it| ("claims.yaml".into(), it)));
@@ -50,11 +50,12 @@ struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    fn of(parts: &'a Parts) -> Self {
+    fn of<P: Profile>(parts: &'a Parts<P>) -> Self {
         let clauses = || parts.ledgers.iter().flat_map(|(_, clauses)| clauses);
         let mut needs: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (_, case) in &parts.cases {
-            needs.entry(&case.clause).or_default().extend(case.needs.iter().map(String::as_str));
+            let head = case.head();
+            needs.entry(head.clause).or_default().extend(head.needs.iter().map(String::as_str));
         }
         let readings = clauses()
             .map(|clause| (clause.id.as_str(), clause.readings.iter().map(|reading| reading.id.as_str()).collect()));
@@ -62,11 +63,12 @@ impl<'a> Index<'a> {
     }
 }
 
-fn ledger(parts: &Parts, index: &Index<'_>, findings: &mut Findings) {
+fn ledger<P: Profile>(parts: &Parts<P>, index: &Index<'_>, findings: &mut Findings) {
     let all = || parts.ledgers.iter().flat_map(|(file, clauses)| clauses.iter().map(move |clause| (file, clause)));
     duplicates(all().map(|(file, clause)| (file, clause.id.as_str())), findings);
     for (file, clause) in all() {
         let mut wrong: Vec<Diagnostic> = unknown(&clause.presupposes, index, &clause.id).collect();
+        wrong.extend(strange::<P>([&clause.column], &clause.id));
         let has_case = index.needs.contains_key(clause.id.as_str());
         let message = match (&clause.how, &clause.untested, has_case) {
             (Some(_), None, true) | (None, Some(_), false) => None,
@@ -79,26 +81,19 @@ fn ledger(parts: &Parts, index: &Index<'_>, findings: &mut Findings) {
     }
 }
 
-fn case_alone(stem: Option<&str>, case: &Case) -> Vec<Diagnostic> {
+fn case_alone(stem: Option<&str>, case: &impl CaseDocument) -> Vec<Diagnostic> {
     let mut wrong = Vec::new();
-    if stem != Some(case.id.as_str()) {
-        let message = format!("the file is named {}, the case {}", stem.unwrap_or_default(), case.id);
+    let head = case.head();
+    if stem != Some(head.id) {
+        let message = format!("the file is named {}, the case {}", stem.unwrap_or_default(), head.id);
         wrong.push(Diagnostic::error("case-stem", message).of("/id"));
     }
-    if !case.id.starts_with(&case.clause.to_lowercase()) {
-        let message = format!("the id {} does not begin with its clause {}", case.id, case.clause);
+    if !head.id.starts_with(&head.clause.to_lowercase()) {
+        let message = format!("the id {} does not begin with its clause {}", head.id, head.clause);
         wrong.push(Diagnostic::error("case-id", message).of("/id"));
     }
-    if case.expect.is_empty() || case.steps.is_empty() {
-        wrong.push(Diagnostic::error("case-empty", "a case without steps or expectations judges nothing"));
-    }
-    for expectation in &case.expect {
-        if matches!(expectation, Expectation::Events { at_least: 0, .. }) {
-            wrong
-                .push(Diagnostic::error("case-vacuous", "`at_least: 0` is kept by whoever does nothing").of("/expect"));
-        }
-    }
-    let drawn: BTreeSet<&str> = case.draw.keys().map(String::as_str).collect();
+    wrong.extend(case.faults());
+    let drawn: BTreeSet<&str> = head.drawn.keys().map(String::as_str).collect();
     let mut text = serde_json::to_value(case).expect("a case is plain data");
     if let Some(entries) = text.as_object_mut() {
         entries.remove("title");
@@ -115,42 +110,59 @@ fn case_alone(stem: Option<&str>, case: &Case) -> Vec<Diagnostic> {
     wrong
 }
 
-fn case_among(case: &Case, index: &Index<'_>) -> Vec<Diagnostic> {
-    let mut wrong: Vec<Diagnostic> = unknown([&case.clause], index, "/clause").collect();
-    wrong.extend(unknown(&case.needs, index, "/needs"));
-    let caseless = case.needs.iter().filter(|need| !index.needs.contains_key(need.as_str()));
+fn case_among(case: &impl CaseDocument, index: &Index<'_>) -> Vec<Diagnostic> {
+    let head = case.head();
+    let mut wrong: Vec<Diagnostic> = unknown([head.clause], index, "/clause").collect();
+    wrong.extend(unknown(head.needs, index, "/needs"));
+    let caseless = head.needs.iter().filter(|need| !index.needs.contains_key(need.as_str()));
     wrong.extend(caseless.map(|need| {
         Diagnostic::error("case-needs", format!("{need} has no case, so nobody can tell whether it holds")).of("/needs")
     }));
     let none = BTreeSet::new();
-    let known = index.readings.get(case.clause.as_str()).unwrap_or(&none);
-    let expect = serde_json::to_value(&case.expect).expect("an expectation is plain data");
+    let known = index.readings.get(head.clause).unwrap_or(&none);
     let mut readings = BTreeSet::new();
-    readings_of(&expect, &mut readings);
+    readings_of(&case.expectations(), &mut readings);
     wrong.extend(readings.iter().filter(|reading| !known.contains(reading.as_str())).map(|reading| {
         let known: Vec<&str> = known.iter().copied().collect();
-        let message = format!("{} has no reading {reading}", case.clause);
+        let message = format!("{} has no reading {reading}", head.clause);
         Diagnostic::error("case-reading", message).of("/expect").expected(format!("one of {known:?}"))
     }));
     wrong
 }
 
-fn runtime(folder: Option<&str>, manifest: &Manifest, index: &Index<'_>) -> Vec<Diagnostic> {
-    let mut wrong: Vec<Diagnostic> = unknown(manifest.attest.iter().map(|it| &it.clause), index, "/attest").collect();
-    if folder != Some(manifest.runtime.as_str()) {
-        let message = format!("the folder is named {}, the runtime {}", folder.unwrap_or_default(), manifest.runtime);
-        wrong.push(Diagnostic::error("manifest-folder", message).of("/runtime"));
+fn candidate<P: Profile>(folder: Option<&str>, manifest: &P::Manifest, index: &Index<'_>) -> Vec<Diagnostic> {
+    let attested = manifest.attest().iter().map(|it| it.clause.as_str());
+    let mut wrong: Vec<Diagnostic> = unknown(attested, index, "/attest").collect();
+    wrong.extend(unknown(manifest.reds().keys(), index, "/reds"));
+    wrong.extend(strange::<P>(manifest.expect().keys(), "/expect"));
+    wrong.extend(manifest.faults());
+    let (name, key) = (manifest.name(), P::NAME);
+    if folder != Some(name) {
+        let message = format!("the folder is named {}, the {key} {name}", folder.unwrap_or_default());
+        wrong.push(Diagnostic::error("manifest-folder", message).of(format!("/{key}")));
     }
     wrong
 }
 
+/// Columns of another profile.
+fn strange<'a, P: Profile>(
+    columns: impl IntoIterator<Item = &'a Column>,
+    pointer: &str,
+) -> impl Iterator<Item = Diagnostic> {
+    let strangers = columns.into_iter().filter(|column| column.profile() != P::NAME);
+    strangers.map(move |column| {
+        let message = format!("{column} is a column of the {} profile, not of this one", column.profile());
+        Diagnostic::error("strange-column", message).of(pointer)
+    })
+}
+
 /// Identifiers that are in no ledger.
 fn unknown<'a>(
-    ids: impl IntoIterator<Item = &'a String>,
+    ids: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>,
     index: &Index<'_>,
     pointer: &str,
 ) -> impl Iterator<Item = Diagnostic> {
-    let strangers = ids.into_iter().filter(|id| !index.clauses.contains(id.as_str()));
+    let strangers = ids.into_iter().map(AsRef::as_ref).filter(|id| !index.clauses.contains(id));
     strangers.map(move |id| {
         let finding = Diagnostic::error("unknown-clause", format!("the ledger has no clause {id}")).of(pointer);
         match closest(id, index.clauses.iter().copied()) {

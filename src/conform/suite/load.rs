@@ -6,25 +6,25 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::de::DeserializeOwned;
 
 use super::bundle::Files;
-use super::kinds::{CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Ledger, RUNTIME_MANIFEST};
+use super::kinds::{CONTRACT_CLAIMS, CONTRACT_LEDGER, Ledger};
 use super::lint;
-use crate::conform::{Case, Claims, Clause, Drive, Manifest, Step};
+use crate::conform::{CaseDocument, Claims, Clause, ManifestDocument, Profile, RuntimeProfile};
 use crate::diag::{Budget, Diagnostic, Severity};
 use crate::schema::Checker;
 
-/// Everything that runtimes are judged by, checked.
+/// Everything that the candidates of a profile are judged by, checked.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Suite {
+pub struct Suite<P: Profile = RuntimeProfile> {
     /// The clauses, in the order of the ledger.
     pub clauses: Vec<Clause>,
     /// The contract's own word.
     pub claims: Claims,
     /// The cases, by identifier.
-    pub cases: Vec<Case>,
-    /// For every case, the first that does the same to a runtime.
+    pub cases: Vec<P::Case>,
+    /// For every case, the first that does the same to a candidate.
     leaders: Vec<usize>,
-    /// The bundled runtimes by name, with the path of the manifest and its bytes.
-    pub(super) manifests: BTreeMap<String, (Utf8PathBuf, Manifest)>,
+    /// The bundled candidates by name, with the path of the manifest.
+    pub(super) manifests: BTreeMap<String, (Utf8PathBuf, P::Manifest)>,
     /// The files themselves.
     pub(super) files: Files,
     /// SHA-256 in hex over ledger, claims and cases.
@@ -43,29 +43,29 @@ pub struct Finding {
 }
 
 /// Documents with the file that each came from.
-pub(super) struct Parts {
+pub(super) struct Parts<P: Profile> {
     pub(super) ledgers: Vec<(Utf8PathBuf, Vec<Clause>)>,
-    pub(super) cases: Vec<(Utf8PathBuf, Case)>,
+    pub(super) cases: Vec<(Utf8PathBuf, P::Case)>,
     pub(super) claims: Claims,
-    pub(super) manifests: Vec<(Utf8PathBuf, Manifest)>,
+    pub(super) manifests: Vec<(Utf8PathBuf, P::Manifest)>,
 }
 
-impl Suite {
+impl<P: Profile> Suite<P> {
     /// Reads and checks a suite.
     ///
     /// # Errors
     /// Every finding, in the order of the files.
     pub fn load(files: Files) -> Result<Self, Vec<Finding>> {
         let mut findings = Vec::new();
-        let parts = read(&files, &mut findings);
+        let parts = read::<P>(&files, &mut findings);
         let Some(parts) = parts.filter(|_| findings.is_empty()) else { return Err(findings) };
         findings.extend(lint::lint(&parts).into_iter().map(|(file, diagnostic)| finding(&files, file, diagnostic)));
         if findings.iter().any(|finding| finding.diagnostic.severity == Severity::Error) {
             return Err(findings);
         }
-        let mut cases: Vec<Case> = parts.cases.into_iter().map(|(_, case)| case).collect();
-        cases.sort_by(|a, b| a.id.cmp(&b.id));
-        let manifests = parts.manifests.into_iter().map(|(path, it)| (it.runtime.clone(), (path, it)));
+        let mut cases: Vec<P::Case> = parts.cases.into_iter().map(|(_, case)| case).collect();
+        cases.sort_by(|a, b| a.head().id.cmp(b.head().id));
+        let manifests = parts.manifests.into_iter().map(|(path, it)| (it.name().to_owned(), (path, it)));
         Ok(Self {
             clauses: parts.ledgers.into_iter().flat_map(|(_, clauses)| clauses).collect(),
             claims: parts.claims,
@@ -83,7 +83,7 @@ impl Suite {
         self.clauses.iter().find(|clause| clause.id == id)
     }
 
-    /// The first case that does the same to a runtime as this one. What a scenario draws depends on its first case alone, so
+    /// The first case that does the same to a candidate as this one. What a scenario draws depends on its first case alone, so
     /// that it draws the same whichever of its cases are selected.
     pub(in crate::conform) fn leader(&self, index: usize) -> usize {
         self.leaders[index]
@@ -91,34 +91,40 @@ impl Suite {
 
     /// The first case of the scenario in which nothing goes wrong and nothing is asked: one plain run.
     pub(in crate::conform) fn control(&self) -> Option<usize> {
-        let plain = vec![Step::Run(Drive::default())];
-        let nothing = |case: &Case| {
-            let untouched = case.config.is_empty() && case.files.is_empty() && case.knobs.is_empty();
-            untouched && case.phases.is_empty() && case.draw.is_empty() && case.steps == plain
-        };
-        self.cases.iter().position(nothing).map(|index| self.leader(index))
+        self.cases.iter().position(P::Case::is_plain).map(|index| self.leader(index))
     }
 
     /// The cases of a clause.
-    pub fn cases_of(&self, clause: &str) -> impl Iterator<Item = &Case> {
-        self.cases.iter().filter(move |case| case.clause == clause)
+    pub fn cases_of(&self, clause: &str) -> impl Iterator<Item = &P::Case> {
+        self.cases.iter().filter(move |case| case.head().clause == clause)
     }
 
-    /// The names of the bundled runtimes.
-    pub fn runtimes(&self) -> impl Iterator<Item = &str> {
+    /// The names of the bundled candidates.
+    pub fn bundled(&self) -> impl Iterator<Item = &str> {
         self.manifests.keys().map(String::as_str)
     }
 
-    /// Cases that match the pattern by their own or their clause's identifier, and all that these presuppose.
+    /// Cases that match the pattern by their own or their clause's identifier, of the quick ones or of all, and what these
+    /// presuppose: of that, too, only the quick cases where there are any.
     #[must_use]
-    pub fn select(&self, pattern: Option<&str>) -> BTreeSet<usize> {
-        let Some(pattern) = pattern else { return (0..self.cases.len()).collect() };
-        let matching = |case: &Case| matches(pattern, &case.id) || matches(pattern, &case.clause);
-        let mut chosen: BTreeSet<usize> = self.positions(matching).collect();
+    pub fn select(&self, pattern: Option<&str>, quick: bool) -> BTreeSet<usize> {
+        let matching = |case: &P::Case| {
+            let head = case.head();
+            pattern.is_none_or(|pattern| matches(pattern, head.id) || matches(pattern, head.clause))
+        };
+        let mut chosen: BTreeSet<usize> =
+            self.positions(|case| matching(case) && (!quick || case.is_quick())).collect();
         loop {
             let needs: BTreeSet<&str> =
-                chosen.iter().flat_map(|index| &self.cases[*index].needs).map(String::as_str).collect();
-            let more: Vec<usize> = self.positions(|case| needs.contains(case.clause.as_str())).collect();
+                chosen.iter().flat_map(|index| self.cases[*index].head().needs).map(String::as_str).collect();
+            let presupposed = |clause: &str| {
+                let of = |quick: bool| {
+                    self.positions(move |case| case.head().clause == clause && (!quick || case.is_quick()))
+                };
+                let some: Vec<usize> = of(quick).collect();
+                if some.is_empty() { of(false).collect() } else { some }
+            };
+            let more: Vec<usize> = needs.iter().flat_map(|clause| presupposed(clause)).collect();
             let before = chosen.len();
             chosen.extend(more);
             if chosen.len() == before {
@@ -127,7 +133,7 @@ impl Suite {
         }
     }
 
-    fn positions(&self, wanted: impl Fn(&Case) -> bool) -> impl Iterator<Item = usize> {
+    fn positions(&self, wanted: impl Fn(&P::Case) -> bool) -> impl Iterator<Item = usize> {
         self.cases.iter().enumerate().filter(move |(_, case)| wanted(case)).map(|(index, _)| index)
     }
 }
@@ -147,13 +153,8 @@ pub(in crate::conform) fn matches(pattern: &str, text: &str) -> bool {
 }
 
 /// For every case, the first that does the same: everything but what only the verdict looks at is equal.
-fn leaders(cases: &[Case]) -> Vec<usize> {
-    let scenario = |case: &Case| {
-        let (id, clause, title) = Default::default();
-        let bare =
-            Case { id, clause, title, needs: Vec::new(), requires: Vec::new(), expect: Vec::new(), ..case.clone() };
-        serde_json::to_string(&bare).expect("a case is plain data")
-    };
+fn leaders<C: CaseDocument>(cases: &[C]) -> Vec<usize> {
+    let scenario = |case: &C| serde_json::to_string(&case.scenario()).expect("a case is plain data");
     let mut first: BTreeMap<String, usize> = BTreeMap::new();
     cases.iter().enumerate().map(|(index, case)| *first.entry(scenario(case)).or_insert(index)).collect()
 }
@@ -163,12 +164,12 @@ fn finding(files: &Files, file: Utf8PathBuf, diagnostic: Diagnostic) -> Finding 
     Finding { file, text, diagnostic }
 }
 
-fn read(files: &Files, findings: &mut Vec<Finding>) -> Option<Parts> {
+fn read<P: Profile>(files: &Files, findings: &mut Vec<Finding>) -> Option<Parts<P>> {
     let mut reader = Reader { files, findings };
     let ledgers: Vec<(Utf8PathBuf, Ledger)> =
         reader.all(&Checker::new(&CONTRACT_LEDGER), |path| path.starts_with("ledger"));
-    let cases = reader.all(&Checker::new(&CONTRACT_CASE), |path| path.starts_with("cases"));
-    let manifests = reader.all(&Checker::new(&RUNTIME_MANIFEST), |path| path.file_name() == Some("manifest.yaml"));
+    let cases = reader.all(&Checker::new(P::CASE), |path| path.starts_with("cases"));
+    let manifests = reader.all(&Checker::new(P::MANIFEST), |path| path.file_name() == Some("manifest.yaml"));
     let claims: Vec<(Utf8PathBuf, Claims)> = reader.all(&Checker::new(&CONTRACT_CLAIMS), |path| path == "claims.yaml");
     let (_, claims) = claims.into_iter().next()?;
     let ledgers = ledgers.into_iter().map(|(path, Ledger(clauses))| (path, clauses)).collect();

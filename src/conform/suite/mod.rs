@@ -10,5 +10,8 @@ mod load;
 pub(super) use bundle::hash_of;
 pub use bundle::{Files, SuiteReadError, line_hash};
 pub use candidate::{Candidate, CandidateError};
-pub use kinds::{CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, RUNTIME_MANIFEST, conform_kinds};
+pub use kinds::{
+    AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, RUNTIME_MANIFEST,
+    conform_kinds,
+};
 pub use load::{Finding, Suite};

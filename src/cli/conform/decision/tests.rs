@@ -150,3 +150,28 @@ fn an_interruption_outweighs_everything() {
     assert_eq!(decide(&fine, &by(Interrupt::Interrupt)), ExitStatus::Interrupted);
     assert_eq!(decide(&fine, &by(Interrupt::Terminate)), ExitStatus::Terminated);
 }
+
+#[test]
+fn an_agent_is_held_against_what_it_is_known_to_break_in_a_part_of_the_suite_too() {
+    let agent = |outcome: &str, reds: Value| {
+        let mut it = runtime(outcome, &json!({"reds": reds}));
+        it["clauses"][0]["cases"][0]["checks"][0]["reason"] = json!("not-told");
+        it
+    };
+    let quick = json!({"profile": "agent", "quick": true});
+    for (it, status) in [
+        (agent("pass", json!({})), ExitStatus::Success),
+        (agent("fail", json!({"X-001": "not-told"})), ExitStatus::Success),
+        (agent("fail", json!({})), ExitStatus::NotConforming),
+        (agent("fail", json!({"X-001": "left-processes"})), ExitStatus::NotConforming),
+        (agent("pass", json!({"X-001": "not-told"})), ExitStatus::Success),
+        (agent("pass", json!({"X-002": "not-told"})), ExitStatus::Success),
+    ] {
+        let text = it["reds"].to_string() + it["clauses"][0]["outcome"].as_str().expect("a word");
+        assert_eq!(decide(&report(&[it], &quick), &SURVEY), status, "{text}");
+    }
+    let gone = report(&[agent("pass", json!({"X-001": "not-told"}))], &json!({"profile": "agent"}));
+    assert_eq!(decide(&gone, &SURVEY), ExitStatus::NotConforming, "the whole suite can say that a known red is gone");
+    let red = report(&[agent("fail", json!({"X-001": "not-told"}))], &quick);
+    assert_eq!(decide(&red, &ASKED), ExitStatus::NotConforming, "a named one is held against the profile");
+}

@@ -2,7 +2,7 @@
 
 use camino::Utf8PathBuf;
 
-use crate::conform::{Files, Suite};
+use crate::conform::{AgentProfile, Files, ProfileName, RuntimeProfile, Suite};
 
 const LEDGER: &str = "
 - {id: X-001, column: exit-codes, level: MUST, source: [table], sections: [S], text: t, how: h,
@@ -50,7 +50,7 @@ fn found(file: &str, from: &str, to: &str) -> Vec<String> {
             (Utf8PathBuf::from(name), text.into_bytes())
         })
         .collect();
-    match Suite::load(files) {
+    match Suite::<RuntimeProfile>::load(files) {
         Ok(_) => Vec::new(),
         Err(findings) => findings.iter().map(|it| format!("{} {}", it.file, it.diagnostic.code)).collect(),
     }
@@ -63,8 +63,13 @@ fn nothing_is_wrong_with_the_small_suite() {
 
 #[test]
 fn nothing_is_wrong_with_the_bundled_suite() {
-    let suite = Suite::load(Files::bundled()).expect("the bundled suite is valid");
+    let suite =
+        Suite::<RuntimeProfile>::load(Files::bundled(ProfileName::Runtime)).expect("the bundled suite is valid");
     assert!(suite.cases.len() >= 45 && suite.clauses.len() >= 117, "{} cases", suite.cases.len());
+    let agents = Suite::<AgentProfile>::load(Files::bundled(ProfileName::Agent)).expect("the bundled suite is valid");
+    assert!(agents.cases.len() >= 40 && agents.clauses.len() >= 20, "{} cases", agents.cases.len());
+    let answered = agents.cases.iter().position(|case| case.clause == "STATUS-001").expect("a case");
+    assert_eq!(agents.control(), Some(agents.leader(answered)), "what all others need is what they are compared with");
 }
 
 #[test]
@@ -90,6 +95,8 @@ fn every_rule_finds_its_fault() {
         (ledger, "untested: why", "untested: why, presupposes: [X-009]", "unknown-clause"),
         ("claims.yaml", "clauses: [X-001]", "clauses: [X-009]", "unknown-clause"),
         ("runtimes/it/manifest.yaml", "runtime: it", "runtime: other", "manifest-folder"),
+        ("runtimes/it/manifest.yaml", "run: [it]", "run: [it], expect: {sessions: Full}", "strange-column"),
+        (ledger, "id: X-002, column: exit-codes", "id: X-002, column: control", "strange-column"),
     ] {
         let codes = found(file, from, to);
         assert!(codes.iter().any(|found| found.ends_with(code)), "{from} -> {to}: {codes:?}");

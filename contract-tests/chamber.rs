@@ -1,0 +1,307 @@
+//! Chambers: what an agent can reach, what is counted when it has left, and what survives the judge.
+//!
+//! A test that needs a network without a way out starts itself again inside one.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use loa::conform::{Chamber, Happening, Isolation, Spec, environment};
+use loa::system::process::{Exit, Stream};
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+/// The judge's program, as it was built for these tests.
+const JUDGE: &str = env!("CARGO_BIN_EXE_loa-conform");
+const LIMIT: Duration = Duration::from_secs(30);
+
+struct Case {
+    root: TempDir,
+}
+
+/// What one chamber showed.
+#[derive(Debug, Default)]
+struct Seen {
+    stdout: Vec<String>,
+    stderr: Vec<String>,
+    exit: Option<Exit>,
+    out_of_time: bool,
+    left: Option<Vec<String>>,
+}
+
+impl Case {
+    fn new() -> Self {
+        let root = tempfile::tempdir().expect("a folder");
+        for name in ["home", "tmp", "work"] {
+            std::fs::create_dir(root.path().join(name)).expect("made");
+        }
+        Self { root }
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.root.path().join(name)
+    }
+
+    fn spec(&self, script: &str) -> Spec {
+        Spec {
+            judge: JUDGE.into(),
+            root: self.root.path().to_path_buf(),
+            temporary: self.path("tmp"),
+            argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
+            env: environment(&self.path("home"), &self.path("tmp")),
+            folder: self.path("work"),
+            limit: LIMIT,
+        }
+    }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(future)
+}
+
+/// Runs a chamber to its end; sends `signal` when the agent says `ready`.
+async fn watch(spec: &Spec, signal: Option<Signal>) -> Seen {
+    let mut chamber = Chamber::start(spec).await.expect("a chamber");
+    let mut seen = Seen::default();
+    while let Some(happening) = chamber.next().await {
+        match happening {
+            Happening::Said { stream, line } => {
+                if line == "ready"
+                    && let Some(signal) = signal
+                {
+                    chamber.signal(signal).await;
+                }
+                let lines = if stream == Stream::Stdout { &mut seen.stdout } else { &mut seen.stderr };
+                lines.push(line);
+            }
+            Happening::OutOfTime => seen.out_of_time = true,
+            Happening::Ended(exit) => seen.exit = Some(exit),
+            Happening::Left(left) => seen.left = Some(left.into_iter().map(|process| process.command).collect()),
+        }
+    }
+    seen
+}
+
+fn run(case: &Case, script: &str) -> Seen {
+    block_on(watch(&case.spec(script), None))
+}
+
+/// Whether any process on this host has the word in its command line.
+fn lives(word: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("Linux").flatten();
+    processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok()).any(|words| {
+        let words = String::from_utf8_lossy(&words).replace('\0', " ");
+        words.contains(word)
+    })
+}
+
+/// Waits until no process has the word in its command line.
+fn dies(word: &str) -> bool {
+    let begun = Instant::now();
+    while lives(word) && begun.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    !lives(word)
+}
+
+/// A number of seconds that stands in the command line of this test's sleepers alone.
+fn nap(number: u32) -> String {
+    format!("{number}.{}", std::process::id())
+}
+
+#[test]
+fn what_it_says_and_how_it_ends_is_told_in_full() {
+    let case = Case::new();
+    let seen = run(&case, "echo one; echo two >&2; printf half; exit 7");
+    assert_eq!((seen.stdout, seen.stderr), (vec!["one".to_owned(), "half".to_owned()], vec!["two".to_owned()]));
+    assert!(matches!(seen.exit, Some(Exit::Exited(7))), "{:?}", seen.exit);
+    assert_eq!(seen.left, Some(Vec::new()));
+}
+
+#[test]
+fn a_program_that_is_not_there_has_ended_before_it_began() {
+    let case = Case::new();
+    let mut spec = case.spec("");
+    spec.argv = vec!["/no/such/agent".to_owned()];
+    let seen = block_on(watch(&spec, None));
+    assert!(matches!(seen.exit, Some(Exit::SpawnFailed(_))), "{:?}", seen.exit);
+}
+
+#[test]
+fn its_world_is_its_own() {
+    let case = Case::new();
+    let secret = tempfile::NamedTempFile::with_prefix("chamber-secret-").expect("a file of the host");
+    let name = format!("{}-mine", secret.path().file_name().expect("a name").display());
+    let script = format!(
+        "env | sed 's/=.*//' | sort | tr '\\n' ' '; echo; ls {secret} 2>/dev/null; echo mine > /tmp/{name}; echo $$; cat; \
+         tty >&2; tr '\\0' '\\n' 2>/dev/null 2>/dev/null < /proc/1/environ | grep -c CARGO",
+        secret = secret.path().display()
+    );
+    let seen = run(&case, &script);
+    let processes = block_on(Isolation::here()).processes;
+    assert_eq!(seen.stdout[0].trim(), "HOME LANG PATH PWD TERM TMPDIR", "{seen:?}");
+    if processes {
+        assert_eq!(seen.stdout[1], "2", "the second process of its own world, and no secret before it: {seen:?}");
+        assert_eq!(seen.stdout[2], "0", "its keeper carries nothing of our environment: {seen:?}");
+        assert_eq!(std::fs::read_to_string(case.path("tmp").join(&name)).expect("the judge sees it"), "mine\n");
+        assert!(!Path::new("/tmp").join(&name).exists());
+    }
+    assert_eq!(seen.stderr, ["not a tty"]);
+}
+
+#[test]
+fn a_daemon_is_counted_and_does_not_survive() {
+    let case = Case::new();
+    let nap = nap(61);
+    // Forked twice, in a session of its own, with nothing in its environment.
+    let seen = run(&case, &format!("(setsid env -i sleep {nap} >/dev/null 2>&1 &) ; exit 0"));
+    assert_eq!(seen.left.expect("counted"), [format!("sleep {nap}")]);
+    assert!(dies(&nap));
+}
+
+#[test]
+fn what_ends_soon_after_it_is_no_leftover_and_what_holds_its_output_is() {
+    let case = Case::new();
+    let nap = nap(62);
+    assert_eq!(run(&case, "sleep 0.2 & exit 0").left.expect("counted"), [""; 0]);
+    let seen = run(&case, &format!("sleep {nap} & echo done"));
+    assert_eq!(seen.left.expect("counted"), [format!("sleep {nap}")]);
+    assert_eq!(seen.stdout, ["done"]);
+    assert!(dies(&nap));
+}
+
+#[test]
+fn signals_reach_the_agent_at_their_defaults() {
+    let case = Case::new();
+    for (signal, number) in [(Signal::INT, 2), (Signal::TERM, 15), (Signal::HUP, 1), (Signal::KILL, 9)] {
+        let seen = block_on(watch(&case.spec("echo ready; exec sleep 63"), Some(signal)));
+        assert!(matches!(seen.exit, Some(Exit::Signalled(found)) if found == number), "{signal:?}: {:?}", seen.exit);
+    }
+    let seen =
+        block_on(watch(&case.spec("trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done"), Some(Signal::TERM)));
+    assert!(matches!(seen.exit, Some(Exit::Exited(3))), "{:?}", seen.exit);
+}
+
+/// As a shell's background job is, and what `nohup` starts.
+#[test]
+fn a_judge_that_is_deaf_to_signals_does_not_hand_that_down() {
+    let us = std::env::current_exe().expect("a test");
+    let script = "trap '' INT TERM HUP; exec \"$0\" --exact chamber::signals_reach_the_agent_at_their_defaults";
+    let done = Command::new("sh").args(["-c", script]).arg(us).output().expect("started");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+}
+
+#[test]
+fn the_limit_ends_it() {
+    let case = Case::new();
+    let nap = nap(64);
+    let mut spec = case.spec(&format!("trap '' TERM INT; sleep {nap}; sleep {nap}"));
+    spec.limit = Duration::from_millis(200);
+    let seen = block_on(watch(&spec, None));
+    assert!(seen.out_of_time && matches!(seen.exit, Some(Exit::Signalled(9))), "{seen:?}");
+    assert_eq!(seen.left.expect("counted"), [format!("sleep {nap}")], "its child is an orphan now");
+    assert!(dies(&nap));
+}
+
+#[test]
+fn a_dropped_chamber_leaves_nothing() {
+    let case = Case::new();
+    let nap = nap(65);
+    block_on(async {
+        let mut chamber =
+            Chamber::start(&case.spec(&format!("setsid sleep {nap} & echo ready; wait"))).await.expect("one");
+        assert!(matches!(chamber.next().await, Some(Happening::Said { .. })));
+    });
+    assert!(dies(&nap));
+}
+
+/// Part of the next test: a judge that waits to be killed.
+#[test]
+#[ignore = "started by `the_judges_own_death_leaves_nothing`"]
+fn a_judge_with_a_sleeper() {
+    let case = Case::new();
+    let nap = std::env::var("CHAMBER_NAP").expect("handed over");
+    block_on(watch(&case.spec(&format!("setsid sleep {nap} & sleep {nap}")), None));
+}
+
+#[test]
+fn the_judges_own_death_leaves_nothing() {
+    let nap = nap(66);
+    let us = std::env::current_exe().expect("a test");
+    let words = ["--exact", "chamber::a_judge_with_a_sleeper", "--ignored", "--nocapture"];
+    let mut judge = Command::new(us).args(words).env("CHAMBER_NAP", &nap).spawn().expect("a second judge");
+    let begun = Instant::now();
+    while !lives(&format!("sleep {nap}")) {
+        assert!(begun.elapsed() < LIMIT, "the sleeper never came");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    judge.kill().expect("SIGKILL");
+    judge.wait().expect("buried");
+    assert!(dies(&nap));
+}
+
+/// Part of the next test: runs in a network without a way out.
+#[test]
+#[ignore = "started by `no_agent_calls_out`"]
+fn inside_a_network_of_its_own() {
+    loa::conform::withdraw().expect("loopback");
+    block_on(async {
+        assert!(Isolation::here().await.network, "there is a way out");
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("loopback");
+        let port = listener.local_addr().expect("bound").port();
+        let script = "import socket, sys\n\
+            def call(address):\n    try:\n        socket.create_connection(address, 2); return 'reached'\n    \
+            except OSError as error: return type(error).__name__\n\
+            print(call(('127.0.0.1', int(sys.argv[1]))), call(('192.0.2.1', 80)), call(('example.org', 80)))";
+        let case = Case::new();
+        let mut spec = case.spec("");
+        spec.argv = ["python3", "-c", script, &port.to_string()].map(str::to_owned).to_vec();
+        let begun = Instant::now();
+        let seen = watch(&spec, None).await;
+        assert_eq!(seen.stdout, ["reached OSError gaierror"], "{seen:?}");
+        assert!(begun.elapsed() < Duration::from_secs(5), "a name made it wait");
+    });
+}
+
+#[test]
+fn no_agent_calls_out() {
+    let us = std::env::current_exe().expect("a test");
+    let words = ["--exact", "chamber::inside_a_network_of_its_own", "--ignored", "--nocapture"];
+    // It withdraws by itself: the judge's way in is what is tested.
+    let done = Command::new(us).args(words).output().expect("started");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+}
+
+/// Part of the next test: what must hold without namespaces too.
+#[test]
+#[ignore = "started by `a_machine_without_namespaces_says_so_and_still_cleans_up`"]
+fn on_a_machine_without_namespaces() {
+    let here = block_on(Isolation::here());
+    assert!(!here.processes && here.missing().iter().any(|line| line.contains("/tmp")), "{here:?}");
+}
+
+#[test]
+fn a_machine_without_namespaces_says_so_and_still_cleans_up() {
+    let programs = tempfile::tempdir().expect("a folder");
+    for name in ["sh", "sleep", "setsid", "env"] {
+        let found =
+            ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(name)).into_iter().find(|file| file.exists());
+        std::os::unix::fs::symlink(found.expect("every Linux has it"), programs.path().join(name)).expect("linked");
+    }
+    let tests = [
+        "on_a_machine_without_namespaces",
+        "a_daemon_is_counted_and_does_not_survive",
+        "what_ends_soon_after_it_is_no_leftover_and_what_holds_its_output_is",
+        "signals_reach_the_agent_at_their_defaults",
+        "the_limit_ends_it",
+        "a_dropped_chamber_leaves_nothing",
+        "the_judges_own_death_leaves_nothing",
+    ];
+    let names = tests.map(|name| format!("chamber::{name}"));
+    let us = std::env::current_exe().expect("a test");
+    let mut command = Command::new(us);
+    command.args(["--exact", "--include-ignored", "--nocapture"]).args(names).env("PATH", programs.path());
+    let done = command.output().expect("started");
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && said.contains("7 passed"), "{said}{}", String::from_utf8_lossy(&done.stderr));
+}

@@ -1,0 +1,113 @@
+//! `loa-run logs`: what a phase wrote, also while it writes.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write, stdout};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use serde_json::json;
+
+use super::refusal::of_run;
+use super::show::print_json;
+use crate::cli::{ExitStatus, Failure};
+use crate::contract::Phase;
+use crate::store::Layout;
+use crate::system::files::{self, FileError};
+use crate::system::lock::Lock;
+
+/// How often a log that is followed is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Prints the log of an attempt: the one that was written to last, unless a number is given.
+pub(super) fn logs(
+    layout: &Layout,
+    phase: Phase,
+    attempt: Option<u32>,
+    follow: bool,
+    json: bool,
+) -> Result<ExitStatus, Failure> {
+    let log = newest(layout, phase, attempt)?;
+    let Some(mut log) = log else { return Err(none(layout, phase, attempt)) };
+    if json {
+        return print_json(&json!({ "phase": phase, "attempt": log.attempt, "log": log.path, "bytes": log.length() }))
+            .map(|()| ExitStatus::Success);
+    }
+    log.print()?;
+    if follow { followed(layout, phase, attempt, log) } else { Ok(ExitStatus::Success) }
+}
+
+/// Goes on as long as somebody works, from one attempt to the next.
+fn followed(layout: &Layout, phase: Phase, attempt: Option<u32>, mut log: Log) -> Result<ExitStatus, Failure> {
+    loop {
+        // Asked before the last look: what it wrote before it went is printed then.
+        let working = Lock::holder(&layout.lock()).map_err(|error| of_run(error.into()))?.is_some();
+        if let Some(next) = newest(layout, phase, attempt)?.filter(|next| next.path != log.path) {
+            log.print()?;
+            log = next;
+        }
+        log.print()?;
+        if !working {
+            return Ok(ExitStatus::Success);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// A log, and how far it was printed.
+struct Log {
+    attempt: u32,
+    path: PathBuf,
+    printed: u64,
+}
+
+impl Log {
+    fn length(&self) -> u64 {
+        self.path.metadata().map_or(0, |metadata| metadata.len())
+    }
+
+    fn print(&mut self) -> Result<(), Failure> {
+        let failed = |source| FileError { action: "read", path: self.path.clone(), source };
+        let no_input = |error: FileError| Failure::new(ExitStatus::NoInput, error);
+        let mut file = File::open(&self.path).map_err(failed).map_err(no_input)?;
+        file.seek(SeekFrom::Start(self.printed)).map_err(failed).map_err(no_input)?;
+        let mut buffer = vec![0; 64 * 1024];
+        let mut out = stdout().lock();
+        loop {
+            let count = file.read(&mut buffer).map_err(failed).map_err(no_input)?;
+            if count == 0 {
+                break;
+            }
+            self.printed += count as u64;
+            out.write_all(&buffer[..count]).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
+        }
+        out.flush().map_err(|error| Failure::new(ExitStatus::WriteFailed, error))
+    }
+}
+
+/// The log of the attempt that was asked for, or the one that was written to last.
+fn newest(layout: &Layout, phase: Phase, asked: Option<u32>) -> Result<Option<Log>, Failure> {
+    let paths = files::list(&layout.logs()).map_err(|error| of_run(error.into()))?;
+    let prefix = format!("{phase}-");
+    let log = |path: PathBuf| {
+        let name = path.file_name()?.to_str()?;
+        let attempt: u32 = name.strip_prefix(&prefix)?.strip_suffix(".log")?.parse().ok()?;
+        Some(Log { attempt, path, printed: 0 })
+    };
+    let written =
+        |log: &Log| log.path.metadata().and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+    let logs = paths.into_iter().filter_map(log).filter(|log| asked.is_none_or(|asked| asked == log.attempt));
+    Ok(logs.max_by_key(|log| (written(log), log.attempt)))
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{phase}{} has no log in {folder}", attempt.map(|number| format!(", attempt {number},")).unwrap_or_default())]
+struct NoLog {
+    phase: Phase,
+    attempt: Option<u32>,
+    folder: String,
+}
+
+fn none(layout: &Layout, phase: Phase, attempt: Option<u32>) -> Failure {
+    let folder = layout.logs().display().to_string();
+    Failure::new(ExitStatus::NoInput, NoLog { phase, attempt, folder }).hint("`loa-run report` lists every attempt")
+}

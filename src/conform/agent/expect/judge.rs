@@ -1,0 +1,81 @@
+//! From an observation to the checks of a case.
+
+use super::super::{AgentEnd, AgentExpectation};
+use super::{Evidence, ending, requests, told, tools, unobservable};
+use crate::conform::model::RequestSeen;
+use crate::conform::{Check, Outcome, Reason};
+
+/// Judges every expectation of a case. Never empty: a case that could not be judged yields the one check that says why.
+pub(in crate::conform::agent) fn judge(evidence: &Evidence<'_>) -> Vec<Check> {
+    if let Some(check) = unjudgeable(evidence) {
+        return vec![check];
+    }
+    evidence.case.expect.iter().map(|expectation| check(evidence, expectation)).collect()
+}
+
+/// Why a case cannot be judged at all, if so.
+fn unjudgeable(evidence: &Evidence<'_>) -> Option<Check> {
+    let seen = evidence.seen;
+    if let Some(why) = &seen.rig_error {
+        return Some(Check::new(Outcome::HarnessError, Reason::RigFailed, "the judge's own rig to work", why));
+    }
+    if let Some(check) = unobservable(evidence.case, evidence.manifest) {
+        return Some(check);
+    }
+    for (number, step) in seen.steps.iter().enumerate() {
+        let verb = &step.verb;
+        match &step.end {
+            AgentEnd::NotStarted(why) => {
+                let check = Check::new(Outcome::CouldNotRun, Reason::NotStarted, format!("`{verb}` to start"), why);
+                return Some(check.in_step(number));
+            }
+            AgentEnd::NotAsked(why) => {
+                let check = Check::not_observed(Reason::NoVerb, format!("`{verb}` to be possible"), why);
+                return Some(check.in_step(number));
+            }
+            _ => {}
+        }
+    }
+    let mut asked = seen.steps.iter().flat_map(|step| &step.requests);
+    if let Some(request) = asked.clone().find(|request| request.is_main() && request.fault.is_some()) {
+        let why = request.fault.clone().unwrap_or_default();
+        return Some(Check::new(Outcome::HarnessError, Reason::RigFailed, "an answer as it is scripted", why));
+    }
+    if !asked.any(RequestSeen::is_turn) {
+        let observed = "it asked nothing, so nothing that it did or left undone proves anything";
+        return Some(Check::fail(Reason::NoRequest, "the model to be asked", observed));
+    }
+    undisturbed(evidence)
+}
+
+/// A signal that was never sent, because its moment never came.
+fn undisturbed(evidence: &Evidence<'_>) -> Option<Check> {
+    let steps = evidence.case.steps.iter().zip(&evidence.seen.steps).enumerate();
+    let mut missed = steps.filter(|(_, (asked, seen))| asked.errand().disturb.is_some() && seen.signal.is_none());
+    missed.next().map(|(number, (_, seen))| {
+        let expected = "the moment at which the signal is to be sent";
+        let observed = super::super::repeat::in_words(&seen.end);
+        Check::new(Outcome::CouldNotRun, Reason::NoSuchMoment, expected, observed).in_step(number)
+    })
+}
+
+fn check(evidence: &Evidence<'_>, expectation: &AgentExpectation) -> Check {
+    match expectation {
+        AgentExpectation::Ends { step, code } => ending::ends(evidence, *step, *code),
+        AgentExpectation::NoSuccess { step } => ending::no_success(evidence, *step),
+        AgentExpectation::NoOrphans => ending::no_orphans(evidence),
+        AgentExpectation::Requests { step, at_least, at_most } => requests::count(evidence, *step, *at_least, *at_most),
+        AgentExpectation::Gaps { step, at_least, each_ms, growth } => {
+            requests::gaps(evidence, *step, *at_least, requests::Wish { each_ms: *each_ms, growth: *growth })
+        }
+        AgentExpectation::Carried { step, texts } => requests::carried(evidence, *step, texts),
+        AgentExpectation::Told { step, class } => told::failure(evidence, *step, *class),
+        AgentExpectation::SessionAtFirst { step } => told::session_at_first(evidence, *step),
+        AgentExpectation::SameSession { step } => told::same_session(evidence, *step),
+        AgentExpectation::Usage { step } => told::usage(evidence, *step),
+        AgentExpectation::CompactionTold { step } => told::compaction(evidence, *step),
+        AgentExpectation::TurnLimitTold { step } => told::turn_limit(evidence, *step),
+        AgentExpectation::ToolExit { step, marker, code } => tools::exit(evidence, *step, marker, *code),
+        AgentExpectation::File { path, content } => tools::file(evidence, path, content),
+    }
+}

@@ -1,0 +1,40 @@
+//! What a manifest keeps from being seen at all, whatever the agent does: known before anything is run.
+
+use super::super::{AgentCase, AgentExpectation, AgentManifest, AgentStep};
+use crate::conform::{Check, Reason, TimeMethod};
+
+/// Why nothing of this case can be seen of an agent with this manifest, if so: a verb, a knob or a place to look at is
+/// missing.
+pub(in crate::conform::agent) fn unobservable(case: &AgentCase, manifest: &AgentManifest) -> Option<Check> {
+    let resumes = case.steps.iter().any(|step| matches!(step, AgentStep::Resume(_)));
+    if resumes && manifest.resume.is_none() {
+        return Some(Check::not_observed(Reason::NoVerb, "a manifest with `resume`", "it has none"));
+    }
+    let scaled = case.time == TimeMethod::Scaled;
+    if let Some(knob) = case.knobs.keys().find(|knob| scaled && !manifest.knobs.contains_key(knob)) {
+        let observed = "the manifest has no such knob";
+        return Some(Check::not_observed(Reason::NoKnob, format!("a knob `{knob}`"), observed));
+    }
+    case.expect.iter().find_map(|expectation| unseen(expectation, manifest)).map(|what| {
+        let expected = format!("a manifest that says where {what} stands in the stream");
+        Check::not_observed(Reason::NoSight, expected, "it does not")
+    })
+}
+
+/// What an expectation looks for and the manifest names no place of.
+fn unseen(expectation: &AgentExpectation, manifest: &AgentManifest) -> Option<&'static str> {
+    let signs = &manifest.stream;
+    let missing = match expectation {
+        AgentExpectation::SessionAtFirst { .. } | AgentExpectation::SameSession { .. } => {
+            (signs.session.is_none(), "the session")
+        }
+        AgentExpectation::Usage { .. } => (signs.usage.is_none(), "the usage"),
+        AgentExpectation::Told { .. } => (signs.failure.is_none(), "a failure"),
+        AgentExpectation::CompactionTold { .. } => (signs.compaction.is_none(), "a compaction"),
+        AgentExpectation::TurnLimitTold { .. } => {
+            (signs.turn_limit.is_none() && signs.turn_limit_exit.is_none(), "the bound of turns")
+        }
+        _ => return None,
+    };
+    missing.0.then_some(missing.1)
+}

@@ -1,0 +1,272 @@
+//! The agent profile's documents, as the shared parts of the judge ask for them.
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::{
+    AgentCase, AgentExpectation, AgentKnobWay, AgentManifest, AgentObservation, AgentStep, Errand, Setting, expect,
+    repeat,
+};
+use crate::conform::suite::{AGENT_CASE, AGENT_MANIFEST};
+use crate::conform::{
+    Attestation, CaseDocument, CellWord, Check, Column, CommandReport, Draw, Evidence, Head, ManifestDocument, Profile,
+    ProfileName, Reason, Seen, SettingReport, TimeMethod,
+};
+use crate::diag::Diagnostic;
+use crate::schema::Kind;
+
+/// Coding agents, judged at their command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AgentProfile;
+
+impl Profile for AgentProfile {
+    type Case = AgentCase;
+    type Manifest = AgentManifest;
+    type Seen = AgentObservation;
+
+    const NAME: ProfileName = ProfileName::Agent;
+    const CASE: &'static Kind = &AGENT_CASE;
+    const MANIFEST: &'static Kind = &AGENT_MANIFEST;
+
+    fn judge(evidence: &Evidence<'_, Self>) -> Vec<Check> {
+        expect::judge(evidence)
+    }
+
+    fn unobservable(case: &AgentCase, manifest: &AgentManifest) -> Option<Check> {
+        expect::unobservable(case, manifest)
+    }
+
+    fn turned(case: &AgentCase, manifest: &AgentManifest) -> Vec<SettingReport> {
+        let turned = case.knobs.iter().filter_map(|(knob, value)| {
+            let way = manifest.knobs.get(knob)?;
+            let why = format!("the case sets {knob} to {value}");
+            Some(SettingReport { what: way.set(*value).in_words(), default: way.default.clone(), why })
+        });
+        turned.collect()
+    }
+
+    fn commands(seen: &AgentObservation) -> Vec<CommandReport> {
+        repeat::commands(seen)
+    }
+}
+
+/// A knob, turned.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::conform) struct Turned {
+    pub(in crate::conform) env: BTreeMap<String, String>,
+    pub(in crate::conform) argv: Vec<String>,
+}
+
+impl Turned {
+    fn in_words(&self) -> String {
+        let env = self.env.iter().map(|(name, value)| format!("{name}={value}"));
+        env.chain(self.argv.iter().cloned()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl AgentKnobWay {
+    /// What turns it to this value of the case's unit.
+    pub(in crate::conform) fn set(&self, value: u64) -> Turned {
+        let value = (value / self.per.max(1)).to_string();
+        let fill = |template: &String| template.replace("{value}", &value);
+        Turned {
+            env: self.env.iter().map(|(name, template)| (name.clone(), fill(template))).collect(),
+            argv: self.argv.iter().map(fill).collect(),
+        }
+    }
+}
+
+impl CaseDocument for AgentCase {
+    fn head(&self) -> Head<'_> {
+        let Self { id, clause, title, needs, time, draw, .. } = self;
+        Head { id, clause, title, needs, time: *time, drawn: draw }
+    }
+
+    fn scenario(&self) -> Self {
+        let (id, clause, title) = Default::default();
+        Self { id, clause, title, needs: Vec::new(), quick: false, expect: Vec::new(), ..self.clone() }
+    }
+
+    fn is_plain(&self) -> bool {
+        let untouched = |errand: &Errand| errand.disturb.is_none() && errand.stop_after_requests.is_none();
+        // Nothing but words: what every other case presupposes, so that it is there whichever of them are chosen.
+        let speaks = self.model.steps.iter().all(|step| {
+            let fates = [step.stall, step.reset, step.truncate];
+            let quiet = step.error.is_none() && step.error_event.is_none() && fates.iter().all(Option::is_none);
+            quiet && step.shell.is_none() && step.shells.is_empty()
+        });
+        let once = matches!(self.steps.as_slice(), [AgentStep::Run(errand)] if untouched(errand));
+        once && speaks && self.knobs.is_empty() && self.files.is_empty()
+    }
+
+    fn measures_time(&self) -> bool {
+        let gaps = self.expect.iter().any(|it| matches!(it, AgentExpectation::Gaps { .. }));
+        gaps || self.time == TimeMethod::Scaled
+    }
+
+    fn faults(&self) -> Vec<Diagnostic> {
+        let mut wrong = Vec::new();
+        if self.expect.is_empty() || self.steps.is_empty() {
+            wrong.push(Diagnostic::error("case-empty", "a case without steps or expectations judges nothing"));
+        }
+        let mut fault = |code: &'static str, pointer: &str, message: String| {
+            wrong.push(Diagnostic::error(code, message).of(pointer));
+        };
+        if matches!(self.steps.first(), Some(AgentStep::Resume(_))) {
+            fault("case-steps", "/steps", "the first step must be a run: there is no session yet".to_owned());
+        }
+        for expectation in &self.expect {
+            if let Some(step) = expectation.step().filter(|step| *step >= self.steps.len()) {
+                fault("case-step", "/expect", format!("there is no step {step}"));
+            }
+            if expectation.is_vacuous() {
+                fault("case-vacuous", "/expect", "it is kept by whoever does nothing".to_owned());
+            }
+        }
+        for signal in self.steps.iter().filter_map(|step| step.errand().disturb.as_ref()).map(|it| &it.signal) {
+            if !["INT", "TERM", "HUP", "KILL"].contains(&signal.as_str()) {
+                fault("case-signal", "/steps", format!("{signal} is none of INT, TERM, HUP and KILL"));
+            }
+        }
+        if self.draw.values().any(|draw| matches!(draw, Draw::Phase(_))) {
+            fault("case-draw", "/draw", "agents know no phases".to_owned());
+        }
+        for found in self.model.faults() {
+            fault("case-model", &format!("/model{}", found.pointer), found.message.clone());
+        }
+        wrong
+    }
+
+    fn expectations(&self) -> Value {
+        serde_json::to_value(&self.expect).expect("an expectation is plain data")
+    }
+
+    fn is_quick(&self) -> bool {
+        self.quick
+    }
+}
+
+impl AgentExpectation {
+    /// The step that it speaks of.
+    fn step(&self) -> Option<usize> {
+        match self {
+            Self::Ends { step, .. }
+            | Self::NoSuccess { step }
+            | Self::Requests { step, .. }
+            | Self::Gaps { step, .. }
+            | Self::Told { step, .. }
+            | Self::SessionAtFirst { step }
+            | Self::SameSession { step }
+            | Self::Carried { step, .. }
+            | Self::ToolExit { step, .. }
+            | Self::Usage { step }
+            | Self::CompactionTold { step }
+            | Self::TurnLimitTold { step } => Some(*step),
+            Self::File { .. } | Self::NoOrphans => None,
+        }
+    }
+
+    fn is_vacuous(&self) -> bool {
+        match self {
+            Self::Requests { at_least, at_most, .. } => *at_least == 0 && at_most.is_none(),
+            Self::Gaps { at_least, each_ms, growth, .. } => *at_least == 0 || (each_ms.is_none() && growth.is_none()),
+            Self::Carried { texts, .. } => texts.is_empty(),
+            Self::ToolExit { marker, .. } => marker.is_empty(),
+            _ => false,
+        }
+    }
+}
+
+impl ManifestDocument for AgentManifest {
+    fn name(&self) -> &str {
+        &self.agent
+    }
+
+    fn attest(&self) -> &[Attestation] {
+        &self.attest
+    }
+
+    fn expect(&self) -> &BTreeMap<Column, CellWord> {
+        &self.expect
+    }
+
+    fn reds(&self) -> BTreeMap<String, Reason> {
+        self.reds.clone()
+    }
+
+    fn settings(&self) -> Vec<SettingReport> {
+        let report = |setting: &Setting| SettingReport {
+            what: setting.what(),
+            default: setting.default.clone(),
+            why: setting.why.clone(),
+        };
+        self.settings.iter().map(report).collect()
+    }
+
+    fn install(&self) -> Option<&str> {
+        self.install.as_deref()
+    }
+
+    fn faults(&self) -> Vec<Diagnostic> {
+        let mut wrong = Vec::new();
+        let mut fault = |pointer: &str, message: String| {
+            wrong.push(Diagnostic::error("manifest-agent", message).of(pointer));
+        };
+        let verbs: Vec<&Vec<String>> = std::iter::once(&self.run).chain(&self.resume).collect();
+        let argv_knobs = self.knobs.values().any(|way| !way.argv.is_empty());
+        if argv_knobs && verbs.iter().any(|argv| !argv.iter().any(|word| word == "{knobs}")) {
+            fault("/run", "a knob has arguments, but a verb has no place for them: an argument {knobs}".to_owned());
+        }
+        for (number, setting) in self.settings.iter().enumerate() {
+            let here = format!("/settings/{number}");
+            let ways = [!setting.env.is_empty(), setting.flag.is_some(), setting.file.is_some()];
+            if ways.into_iter().filter(|way| *way).count() != 1 {
+                fault(&here, "exactly one of env, flag and file says what is set".to_owned());
+            }
+            if setting.flag.as_ref().is_some_and(|flag| verbs.iter().any(|argv| !stands_in(argv, flag))) {
+                fault(&here, "the flag does not stand in every verb".to_owned());
+            }
+            if setting.file.as_ref().is_some_and(|line| !self.files.values().any(|text| text.contains(line))) {
+                fault(&here, "it stands in none of the files".to_owned());
+            }
+        }
+        for side in &self.side {
+            if let Err(error) = Regex::new(&side.r#match) {
+                fault("/side", format!("{}: {error}", side.name));
+            }
+        }
+        if matches!(self.stream.turn_limit_exit, Some(0 | 1)) {
+            fault("/stream/turn_limit_exit", "0 and 1 have another meaning already".to_owned());
+        }
+        wrong
+    }
+}
+
+/// Whether the words of a flag stand side by side among the arguments.
+fn stands_in(argv: &[String], flag: &str) -> bool {
+    format!(" {} ", argv.join(" ")).contains(&format!(" {flag} "))
+}
+
+impl Setting {
+    /// What is set, in one line.
+    fn what(&self) -> String {
+        let env = self.env.iter().map(|(name, value)| format!("{name}={value}"));
+        env.chain(self.flag.clone()).chain(self.file.clone()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl Seen for AgentObservation {
+    fn broken(why: &str) -> Self {
+        Self { rig_error: Some(why.to_owned()), ..Self::default() }
+    }
+
+    fn kept(&self) -> Option<&str> {
+        self.kept.as_deref()
+    }
+
+    fn unseen(&self) -> &[String] {
+        &self.unseen
+    }
+}

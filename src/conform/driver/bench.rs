@@ -1,0 +1,224 @@
+//! The place of one case of an agent: workspace, home and temporary folder of its own, the scripted model, and what is
+//! started there. Nothing is waited for here.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::program::Places;
+use crate::conform::agent::Turned;
+use crate::conform::model::{Model, Options, Route, Script, Step as Answer};
+use crate::conform::rig::RigOptions;
+use crate::conform::{AgentCase, AgentExpectation, AgentManifest, Millis, names};
+use crate::system::clock::{self, Moment};
+use crate::system::{files, scratch};
+
+/// Longest file that is looked at, in bytes.
+const LONGEST: u64 = 1 << 20;
+/// The script of a kept case, and the commands beside it.
+const KEPT_SCRIPT: &str = "model.yaml";
+const KEPT_COMMANDS: &str = "by-hand.sh";
+
+/// The place of a case, and its model.
+pub(super) struct Bench<'a> {
+    pub(super) case: &'a AgentCase,
+    pub(super) manifest: &'a AgentManifest,
+    pub(super) options: &'a RigOptions,
+    drawn: &'a BTreeMap<String, Value>,
+    pub(super) places: Places,
+    pub(super) root: PathBuf,
+    owner: Option<TempDir>,
+    pub(super) model: Model,
+    epoch: Moment,
+}
+
+impl<'a> Bench<'a> {
+    pub(super) fn lay(
+        case: &'a AgentCase,
+        manifest: &'a AgentManifest,
+        drawn: &'a BTreeMap<String, Value>,
+        places: Places,
+        options: &'a RigOptions,
+    ) -> Result<Self, String> {
+        let epoch = clock::now();
+        let script = script(case, manifest, drawn);
+        let how = Options { port: None, seed: options.seed, epoch };
+        let model = Model::start(&script, &how).map_err(said)?;
+        let owner = scratch::folder("loa-conform-").map_err(said)?;
+        let root = owner.path().canonicalize().unwrap_or_else(|_| owner.path().to_path_buf());
+        let owner = if options.keep {
+            let _kept = owner.keep();
+            None
+        } else {
+            Some(owner)
+        };
+        let address = format!("http://{}", model.address());
+        let text = |path: PathBuf| path.to_string_lossy().into_owned();
+        let places = places
+            .with("{workspace}", text(root.join("workspace")))
+            .with("{home}", text(root.join("home")))
+            .with("{address}", address);
+        let bench = Self { case, manifest, options, drawn, places, root, owner, model, epoch };
+        bench.lay_files().map_err(said)?;
+        if options.keep {
+            let script = serde_yaml::to_string(&script).map_err(said)?;
+            scratch::lay(&bench.root.join(KEPT_SCRIPT), script.as_bytes()).map_err(said)?;
+        }
+        Ok(bench)
+    }
+
+    fn lay_files(&self) -> Result<(), scratch::ScratchError> {
+        for folder in [self.workspace(), self.home(), self.temporary()] {
+            scratch::lay(&folder.join(".keep"), b"")?;
+        }
+        for (path, content) in &self.manifest.files {
+            scratch::lay(&self.home().join(path), self.places.fill(content).as_bytes())?;
+        }
+        for (path, content) in &self.case.files {
+            scratch::lay(&self.workspace().join(self.text(path)), self.text(content).as_bytes())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn workspace(&self) -> PathBuf {
+        self.root.join("workspace")
+    }
+
+    pub(super) fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    pub(super) fn temporary(&self) -> PathBuf {
+        self.root.join("tmp")
+    }
+
+    pub(super) fn text(&self, template: &str) -> String {
+        names::text(self.drawn, template)
+    }
+
+    pub(super) fn now(&self) -> Millis {
+        u64::try_from(clock::now().since(self.epoch).as_millis()).unwrap_or(Millis::MAX)
+    }
+
+    /// Program and arguments, and what the environment holds besides the usual.
+    pub(super) fn call(&self, template: &[String], places: &Places) -> (Vec<String>, BTreeMap<String, String>) {
+        let turned: Vec<Turned> = self
+            .case
+            .knobs
+            .iter()
+            .filter_map(|(knob, value)| Some(self.manifest.knobs.get(knob)?.set(*value)))
+            .collect();
+        let expanded = template.iter().flat_map(|word| match word.as_str() {
+            "{knobs}" => turned.iter().flat_map(|it| it.argv.clone()).collect(),
+            _ => vec![word.clone()],
+        });
+        let argv: Vec<String> = expanded.collect();
+        let settings = self.manifest.settings.iter().map(|setting| &setting.env);
+        let fixed = std::iter::once(&self.manifest.env).chain(settings).flatten();
+        let knobs = turned.iter().flat_map(|it| &it.env);
+        let env = fixed.chain(knobs).map(|(name, value)| (name.clone(), places.fill(value))).collect();
+        (places.argv(&argv), env)
+    }
+
+    /// A word of a command with words for what differs from case to case, so that it can be read and repeated.
+    pub(super) fn named(&self, word: &str, place: usize, template: &[String]) -> String {
+        if place == 0 && template.first().is_some_and(|program| !program.contains(['/', '{'])) {
+            return template[0].clone();
+        }
+        let folder = |path: PathBuf| path.to_string_lossy().into_owned();
+        let pairs = [
+            (folder(self.workspace()), "$WORKSPACE"),
+            (folder(self.home()), "$HOME"),
+            (folder(self.temporary()), "$TMPDIR"),
+            (format!("http://{}", self.model.address()), "$MODEL"),
+            (self.places.fill("{dir}"), "$DIR"),
+        ];
+        pairs.iter().fold(word.to_owned(), |text, (from, to)| text.replace(from, to))
+    }
+
+    /// Where the case's folder is kept, if it is.
+    pub(super) fn kept(&self) -> Option<String> {
+        self.owner.is_none().then(|| self.root.to_string_lossy().into_owned())
+    }
+
+    /// Writes down, for whoever looks at a kept case, how to do the step by hand.
+    pub(super) fn keep(&self, argv: &[String], env: &BTreeMap<String, String>) -> Result<(), String> {
+        if self.owner.is_some() {
+            return Ok(());
+        }
+        let path = self.root.join(KEPT_COMMANDS);
+        let before = files::read(&path, LONGEST).unwrap_or_default();
+        let mut text = String::from_utf8_lossy(&before).into_owned();
+        if text.is_empty() {
+            let (root, port) = (self.root.display(), self.model.address().port());
+            text = format!(
+                "# In another shell first: loa-conform model --script {root}/{KEPT_SCRIPT} --port {port}\n\
+                 # The files below home and workspace are as the judged run left them.\ncd {root}/workspace\n"
+            );
+        }
+        let base = [("HOME", self.home()), ("TMPDIR", self.temporary())];
+        let base = base.map(|(name, path)| format!("{name}={}", path.to_string_lossy()));
+        let set = base.into_iter().chain(env.iter().map(|(name, value)| format!("{name}={value}")));
+        let words: Vec<String> = set.chain(argv.iter().cloned()).map(|word| quoted(&word)).collect();
+        writeln!(text, "env -i PATH=\"$PATH\" TERM=dumb {} < /dev/null", words.join(" ")).map_err(said)?;
+        scratch::lay(&path, text.as_bytes()).map_err(said)
+    }
+
+    /// How many requests there were so far.
+    pub(super) fn asked(&self) -> usize {
+        let mut count = 0;
+        self.model.wait_for(Duration::ZERO, |requests| {
+            count = requests.len();
+            true
+        });
+        count
+    }
+
+    /// How many turns the model was asked for since so many requests.
+    pub(super) fn turns_since(&self, before: usize) -> usize {
+        let mut count = 0;
+        self.model.wait_for(Duration::ZERO, |requests| {
+            count = requests[before..].iter().filter(|it| it.is_turn() && it.is_main()).count();
+            true
+        });
+        count
+    }
+
+    /// The files that expectations speak of.
+    pub(super) fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        let paths = self.case.expect.iter().filter_map(|expectation| match expectation {
+            AgentExpectation::File { path, .. } => Some(self.text(path)),
+            _ => None,
+        });
+        paths
+            .filter_map(|path| Some((path.clone(), files::read(&self.workspace().join(&path), LONGEST).ok()?)))
+            .collect()
+    }
+}
+
+/// The case's script with every drawn value filled in, and the agent's side requests before its own routes.
+fn script(case: &AgentCase, manifest: &AgentManifest, drawn: &BTreeMap<String, Value>) -> Script {
+    let plain = serde_json::to_value(&case.model).expect("a script is plain data");
+    let mut script: Script = serde_json::from_value(names::value(drawn, &plain)).unwrap_or_else(|_| case.model.clone());
+    let side = manifest.side.iter().map(|side| Route {
+        name: side.name.clone(),
+        r#match: side.r#match.clone(),
+        reply: Answer { text: Some(side.reply.clone()), times: 1, ..Answer::default() },
+    });
+    script.routes = side.chain(script.routes).collect();
+    script
+}
+
+/// As one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// What an error says.
+pub(super) fn said(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

@@ -1,0 +1,286 @@
+//! One case of an agent, step by step: a fresh place, a scripted model, every step in a chamber of its own.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::select;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::bench::{Bench, said};
+use super::chamber::{Chamber, Happening, Isolation, Spec, environment};
+use super::program::Places;
+use crate::conform::agent::session;
+use crate::conform::draw::draw;
+use crate::conform::rig::RigOptions;
+use crate::conform::{
+    AgentCase, AgentEnd, AgentManifest, AgentObservation, AgentStep, AgentStepSeen, Disturbance, Errand, Millis,
+    Occasion, OutputLine, SignalSent, WhichSession,
+};
+use crate::system::process::{Exit, Stream, signal_name};
+
+/// How often a running step is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long after its occasion a signal is sent: what made the file may still be about to start what comes after it, and
+/// whatever dies before it has a child leaves none behind.
+const UNDER_WAY: Millis = 300;
+/// Bytes of output that are kept of a step.
+const KEPT: usize = 8 << 20;
+
+/// Does what a case says to the agent of a manifest and writes down what was seen. A fault of the rig is part of it.
+/// `programs` is looked into for the agent's program first.
+pub(in crate::conform) async fn errands(
+    case: &AgentCase,
+    manifest: &AgentManifest,
+    dir: &Path,
+    options: &RigOptions,
+    programs: &Path,
+) -> AgentObservation {
+    let mut seen = AgentObservation::default();
+    let missing = Isolation::here().await.missing();
+    seen.unseen = missing.into_iter().map(str::to_owned).collect();
+    let drawn = match draw(case, options.seed) {
+        Ok(drawn) => drawn,
+        Err(error) => return AgentObservation { rig_error: Some(error.to_string()), ..seen },
+    };
+    seen.drawn.clone_from(&drawn);
+    let places = Places::new(dir, &options.judge).preferring(programs);
+    let bench = match Bench::lay(case, manifest, &drawn, places, options) {
+        Ok(bench) => bench,
+        Err(problem) => return AgentObservation { rig_error: Some(problem), ..seen },
+    };
+    seen.rig_error = bench.work(&mut seen).await.err();
+    seen.files = bench.files();
+    seen.kept = bench.kept();
+    seen
+}
+
+impl Bench<'_> {
+    async fn work(&self, seen: &mut AgentObservation) -> Result<(), String> {
+        for step in &self.case.steps {
+            let first = seen.steps.first().and_then(|step| session(&self.manifest.stream, step));
+            let step = match self.session(step, first) {
+                Ok(session) => self.step(step, session.as_deref()).await?,
+                Err(why) => self.unasked(step, why),
+            };
+            seen.steps.push(step);
+            if self.options.stop.load(Ordering::Relaxed) {
+                return Err("interrupted".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// The session of a step, if it resumes one; why that is not possible.
+    fn session(&self, step: &AgentStep, first: Option<String>) -> Result<Option<String>, String> {
+        let AgentStep::Resume(errand) = step else { return Ok(None) };
+        if self.manifest.resume.is_none() {
+            return Err("the manifest has no `resume`".to_owned());
+        }
+        let first = first.ok_or("the first run's stream names no session")?;
+        Ok(Some(match errand.session {
+            WhichSession::First => first,
+            WhichSession::Unknown => like(&first),
+        }))
+    }
+
+    fn unasked(&self, step: &AgentStep, why: String) -> AgentStepSeen {
+        let now = self.now();
+        AgentStepSeen {
+            verb: step.verb().to_owned(),
+            argv: Vec::new(),
+            env: BTreeMap::new(),
+            started: now,
+            ended: now,
+            end: AgentEnd::NotAsked(why),
+            signal: None,
+            requests: Vec::new(),
+            output: Vec::new(),
+            left: Vec::new(),
+        }
+    }
+
+    async fn step(&self, step: &AgentStep, session: Option<&str>) -> Result<AgentStepSeen, String> {
+        let errand = step.errand();
+        let (template, places) = match (step, &self.manifest.resume) {
+            (AgentStep::Resume(_), Some(resume)) => (resume, self.places.clone()),
+            _ => (&self.manifest.run, self.places.clone()),
+        };
+        let places = places.with("{session}", session.unwrap_or_default()).with("{prompt}", self.text(&errand.prompt));
+        let (argv, env) = self.call(template, &places);
+        let started = self.now();
+        let asked_before = self.asked();
+        let mut all = environment(&self.home(), &self.temporary());
+        all.extend(env.clone());
+        self.keep(&argv, &env)?;
+        let spec = Spec {
+            judge: self.options.judge.clone(),
+            root: self.root.clone(),
+            temporary: self.temporary(),
+            argv: argv.clone(),
+            env: all,
+            folder: self.workspace(),
+            limit: Duration::from_secs(errand.limit_s),
+        };
+        let mut watch = Watch { bench: self, errand, asked_before, seen: Sighting::default() };
+        watch.attend(Chamber::start(&spec).await.map_err(said)?).await?;
+        let Sighting { end, ended, signal, output, left, .. } = watch.seen;
+        Ok(AgentStepSeen {
+            verb: step.verb().to_owned(),
+            argv: argv.iter().enumerate().map(|(place, word)| self.named(word, place, template)).collect(),
+            env: env.iter().map(|(name, value)| (name.clone(), self.named(value, usize::MAX, template))).collect(),
+            started,
+            ended: ended.unwrap_or_else(|| self.now()),
+            end: end.ok_or("the chamber did not say how the agent ended")?,
+            signal,
+            requests: self.model.requests().split_off(asked_before),
+            output,
+            left,
+        })
+    }
+}
+
+/// A step that runs.
+struct Watch<'a> {
+    bench: &'a Bench<'a>,
+    errand: &'a Errand,
+    asked_before: usize,
+    seen: Sighting,
+}
+
+/// What was seen of it so far.
+#[derive(Debug, Default)]
+struct Sighting {
+    end: Option<AgentEnd>,
+    ended: Option<Millis>,
+    /// When the occasion of the signal was there.
+    occasion: Option<Millis>,
+    signal: Option<SignalSent>,
+    output: Vec<OutputLine>,
+    bytes: usize,
+    left: Vec<crate::conform::ProcessSeen>,
+    /// Why the judge ended it, if it did.
+    cut: Option<AgentEnd>,
+}
+
+impl Watch<'_> {
+    /// Follows the agent until nothing of it is left.
+    async fn attend(&mut self, mut chamber: Chamber) -> Result<(), String> {
+        let mut ticks = interval(LOOK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            select! {
+                happening = chamber.next() => match happening {
+                    Some(happening) => self.note(happening),
+                    None => return Ok(()),
+                },
+                _ = ticks.tick(), if self.seen.end.is_none() => {
+                    if self.bench.options.stop.load(Ordering::Relaxed) {
+                        return Err("interrupted".to_owned());
+                    }
+                    if let Some(signal) = self.due() {
+                        chamber.signal(signal).await;
+                    }
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, happening: Happening) {
+        let at = self.bench.now();
+        match happening {
+            Happening::Said { stream, line } => {
+                self.seen.bytes += line.len();
+                if self.seen.bytes <= KEPT {
+                    let stream = if stream == Stream::Stdout { "stdout" } else { "stderr" };
+                    self.seen.output.push(OutputLine { at, stream: stream.to_owned(), text: line });
+                }
+            }
+            Happening::OutOfTime => self.seen.cut = Some(AgentEnd::OutOfTime),
+            Happening::Ended(exit) => {
+                self.seen.ended = Some(at);
+                self.seen.end = Some(self.seen.cut.take().unwrap_or_else(|| ended(&exit)));
+            }
+            Happening::Left(left) => self.seen.left = left,
+        }
+    }
+
+    /// The signal that is to be sent now, if one is.
+    fn due(&mut self) -> Option<Signal> {
+        if self.seen.cut.is_some() {
+            return None;
+        }
+        let turns = self.bench.turns_since(self.asked_before);
+        if self.errand.stop_after_requests.is_some_and(|enough| turns >= enough) {
+            self.seen.cut = Some(AgentEnd::SeenEnough);
+            return Some(Signal::KILL);
+        }
+        let Disturbance { signal, when } = self.errand.disturb.as_ref().filter(|_| self.seen.signal.is_none())?;
+        let now = match when {
+            Occasion::Requests(count) => turns >= *count,
+            Occasion::File(path) => self.bench.workspace().join(self.bench.text(path)).exists(),
+        };
+        let at = self.bench.now();
+        let since = *self.seen.occasion.get_or_insert(now.then_some(at)?);
+        let signal = number(signal).filter(|_| at >= since + UNDER_WAY)?;
+        self.seen.signal = Some(SignalSent { name: signal_name(signal.as_raw()), at });
+        Some(signal)
+    }
+}
+
+fn number(signal: &str) -> Option<Signal> {
+    match signal {
+        "INT" => Some(Signal::INT),
+        "TERM" => Some(Signal::TERM),
+        "HUP" => Some(Signal::HUP),
+        "KILL" => Some(Signal::KILL),
+        _ => None,
+    }
+}
+
+fn ended(exit: &Exit) -> AgentEnd {
+    match exit {
+        Exit::Exited(code) => AgentEnd::Exited(*code),
+        Exit::Signalled(number) => AgentEnd::Signalled(signal_name(*number)),
+        Exit::SpawnFailed(error) => AgentEnd::NotStarted(error.to_string()),
+    }
+}
+
+/// A name of the same form that nobody ever had: the last eight letters and digits are others.
+fn like(name: &str) -> String {
+    let other = |c: char| match c {
+        '9' => '0',
+        'f' => 'a',
+        'F' => 'A',
+        'z' | 'Z' => c,
+        _ => char::from_u32(c as u32 + 1).unwrap_or(c),
+    };
+    let mut left = 8;
+    let mut turned: Vec<char> = name.chars().collect();
+    for c in turned.iter_mut().rev().filter(|c| c.is_ascii_alphanumeric()) {
+        if left == 0 {
+            break;
+        }
+        *c = other(*c);
+        left -= 1;
+    }
+    turned.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_session_has_the_form_of_a_known_one() {
+        for (name, other) in [
+            ("6f1d2c3b-0000-4000-8000-0123456789af", "6f1d2c3b-0000-4000-8000-0123567890ba"),
+            ("ses_fz", "tft_az"),
+            ("", ""),
+        ] {
+            assert_eq!(like(name), other);
+        }
+    }
+}

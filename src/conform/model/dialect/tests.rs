@@ -1,0 +1,356 @@
+//! What goes over the wire, read back as clients read it.
+
+use serde_json::json;
+
+use super::*;
+use crate::conform::model::seen::{Said, ToolResult};
+
+const IDS: Ids = Ids { seed: 7, number: 3 };
+
+fn reply(text: Option<&str>, calls: usize) -> Reply<'_> {
+    let calls =
+        (0..calls).map(|n| ("Bash".to_owned(), json!({"command": format!("printf '\"{n}\" é' > file")}))).collect();
+    let usage = Usage { input: 6000, cached: 5000, output: 70 };
+    Reply { ids: IDS, created: 1_800_000_000, model: "some-model", text, calls, usage }
+}
+
+fn replies() -> Vec<Reply<'static>> {
+    let long = "A sentence that is long enough to be cut into several pieces, ünïcode included. ";
+    vec![reply(Some("x"), 0), reply(Some(long), 0), reply(None, 1), reply(None, 3), reply(Some(long), 2)]
+}
+
+/// Reads a stream as a client does: names, data, empty lines.
+fn stream(events: &[Event]) -> Vec<(String, Value)> {
+    let bytes: Vec<u8> = events.iter().flat_map(Event::bytes).collect();
+    let text = String::from_utf8(bytes).expect("UTF-8");
+    assert!(text.ends_with("\n\n"));
+    let read = text.trim_end().split("\n\n").map(|event| {
+        let (name, data) = event.split_once('\n').expect("two lines");
+        let data = data.strip_prefix("data: ").expect("data");
+        assert!(!data.contains('\n'));
+        let data: Value = serde_json::from_str(data).expect("JSON");
+        (name.strip_prefix("event: ").expect("a name").to_owned(), data)
+    });
+    let read: Vec<(String, Value)> = read.collect();
+    assert!(read.iter().all(|(name, data)| data["type"] == name.as_str()));
+    read
+}
+
+/// The message that a client of Anthropic puts together.
+fn anthropic_message(events: &[(String, Value)]) -> Value {
+    let mut message = Value::Null;
+    let mut inputs: Vec<String> = Vec::new();
+    for (name, data) in events {
+        let index = usize::try_from(data["index"].as_u64().unwrap_or(0)).expect("small");
+        match name.as_str() {
+            "message_start" => message = data["message"].clone(),
+            "content_block_start" => {
+                let content = message["content"].as_array_mut().expect("a list");
+                assert_eq!(content.len(), index);
+                content.push(data["content_block"].clone());
+                inputs.push(String::new());
+            }
+            "content_block_delta" => match data["delta"]["type"].as_str().expect("a type") {
+                "text_delta" => {
+                    let text = &mut message["content"][index]["text"];
+                    *text = (text.as_str().expect("text").to_owned() + data["delta"]["text"].as_str().expect("text"))
+                        .into();
+                }
+                "input_json_delta" => inputs[index] += data["delta"]["partial_json"].as_str().expect("text"),
+                other => panic!("{other}"),
+            },
+            "content_block_stop" => {
+                if !inputs[index].is_empty() {
+                    message["content"][index]["input"] = serde_json::from_str(&inputs[index]).expect("JSON");
+                }
+            }
+            "message_delta" => {
+                message["stop_reason"] = data["delta"]["stop_reason"].clone();
+                message["usage"] = data["usage"].clone();
+            }
+            "message_stop" => return message,
+            other => panic!("{other}"),
+        }
+    }
+    panic!("the stream did not end")
+}
+
+#[test]
+fn a_stream_of_anthropic_adds_up_to_the_whole_answer() {
+    for reply in replies() {
+        let (events, whole) = (stream(&Dialect::Anthropic.events(&reply)), Dialect::Anthropic.whole(&reply));
+        assert_eq!(anthropic_message(&events), whole);
+        assert_eq!(whole["stop_reason"], if reply.calls.is_empty() { "end_turn" } else { "tool_use" });
+        let usage = &whole["usage"];
+        assert_eq!(usage["input_tokens"], 1000, "what was cached is not counted twice");
+        assert_eq!((&usage["cache_read_input_tokens"], &usage["output_tokens"]), (&json!(5000), &json!(70)));
+        let begun = &events[0].1["message"];
+        assert_eq!((&begun["usage"]["output_tokens"], &begun["stop_reason"]), (&json!(1), &Value::Null));
+    }
+}
+
+#[test]
+fn a_stream_of_responses_adds_up_to_the_whole_answer() {
+    for reply in replies() {
+        let (events, whole) = (stream(&Dialect::Responses.events(&reply)), Dialect::Responses.whole(&reply));
+        for (at, (_, data)) in events.iter().enumerate() {
+            assert_eq!(data["sequence_number"], at);
+        }
+        let (last, data) = events.last().expect("events");
+        assert_eq!((last.as_str(), &data["response"]), ("response.completed", &whole));
+        let of = |name: &str| -> Vec<&Value> {
+            events.iter().filter(|(event, _)| event == name).map(|(_, data)| data).collect()
+        };
+        let done: Vec<&Value> = of("response.output_item.done").iter().map(|data| &data["item"]).collect();
+        assert_eq!(json!(done), whole["output"]);
+        for (item, index) in done.iter().zip(0..) {
+            let deltas = events.iter().map(|(_, data)| data).filter(|data| data["output_index"] == index);
+            let text: String = deltas.filter_map(|data| data["delta"].as_str()).collect();
+            let expected = item["arguments"].as_str().or(item["content"][0]["text"].as_str());
+            assert_eq!(Some(text.as_str()), expected);
+        }
+        assert_eq!(of("response.output_item.added").len(), done.len());
+        assert_eq!(whole["usage"]["total_tokens"], 6070);
+        assert_eq!(whole["usage"]["input_tokens_details"]["cached_tokens"], 5000);
+    }
+}
+
+#[test]
+fn ids_tell_everything_apart() {
+    let of = |seed, number| {
+        let reply = Reply { ids: Ids { seed, number }, ..reply(Some("x"), 2) };
+        let calls = Dialect::Anthropic.whole(&reply)["content"].clone();
+        [calls[1]["id"].clone(), calls[2]["id"].clone(), Dialect::Anthropic.whole(&reply)["id"].clone()]
+    };
+    let all = [of(7, 3), of(7, 4), of(8, 3)].concat();
+    let different: std::collections::BTreeSet<String> = all.iter().map(Value::to_string).collect();
+    assert_eq!(different.len(), all.len(), "{all:?}");
+    assert_eq!(of(7, 3), of(7, 3));
+}
+
+#[test]
+fn errors_are_the_vendors_own() {
+    use ErrorKind as Kind;
+    for (kind, anthropic, word, responses, code) in [
+        (Kind::InvalidRequest, 400, "invalid_request_error", 400, Value::Null),
+        (Kind::Credit, 400, "invalid_request_error", 429, json!("insufficient_quota")),
+        (Kind::PromptTooLong, 400, "invalid_request_error", 400, json!("context_length_exceeded")),
+        (Kind::Authentication, 401, "authentication_error", 401, json!("invalid_api_key")),
+        (Kind::Permission, 403, "permission_error", 403, Value::Null),
+        (Kind::NotFound, 404, "not_found_error", 404, json!("model_not_found")),
+        (Kind::TooLarge, 413, "request_too_large", 413, Value::Null),
+        (Kind::RateLimit, 429, "rate_limit_error", 429, json!("rate_limit_exceeded")),
+        (Kind::Server, 500, "api_error", 500, Value::Null),
+        (Kind::Overloaded, 529, "overloaded_error", 503, json!("server_is_overloaded")),
+    ] {
+        let refusal = Refusal { kind: Some(kind), ..Refusal::default() };
+        let failure = Dialect::Anthropic.error(&refusal, "m", IDS);
+        let retry = if matches!(anthropic, 429 | 500 | 529) { "true" } else { "false" };
+        assert_eq!((failure.status, failure.headers), (anthropic, vec![("x-should-retry", retry)]), "{kind}");
+        assert_eq!(failure.body["error"]["type"], word, "{kind}");
+        assert_eq!((&failure.body["type"], failure.body["request_id"].is_string()), (&json!("error"), true));
+        let failure = Dialect::Responses.error(&refusal, "m", IDS);
+        assert_eq!((failure.status, &failure.body["error"]["code"]), (responses, &code), "{kind}");
+        assert!(failure.body["error"]["message"].as_str().is_some_and(|message| !message.contains('{')));
+        let given = Refusal { status: Some(418), message: Some("own words".to_owned()), ..refusal };
+        for dialect in [Dialect::Anthropic, Dialect::Responses] {
+            let failure = dialect.error(&given, "m", IDS);
+            assert_eq!((failure.status, &failure.body["error"]["message"]), (418, &json!("own words")));
+        }
+    }
+    let too_long = Refusal { kind: Some(Kind::PromptTooLong), ..Refusal::default() };
+    let body = Dialect::Anthropic.error(&too_long, "m", IDS).body;
+    assert!(body["error"]["message"].as_str().is_some_and(|words| words.starts_with("prompt is too long: ")), "{body}");
+}
+
+#[test]
+fn a_status_alone_is_enough() {
+    for (status, kind) in [
+        (400, ErrorKind::InvalidRequest),
+        (401, ErrorKind::Authentication),
+        (403, ErrorKind::Permission),
+        (404, ErrorKind::NotFound),
+        (422, ErrorKind::InvalidRequest),
+        (429, ErrorKind::RateLimit),
+        (500, ErrorKind::Server),
+        (502, ErrorKind::Server),
+        (503, ErrorKind::Overloaded),
+        (529, ErrorKind::Overloaded),
+    ] {
+        assert_eq!(ErrorKind::of_status(status), kind, "{status}");
+    }
+}
+
+#[test]
+fn an_error_in_a_stream_says_why() {
+    let event = Dialect::Anthropic.error_event(ErrorKind::Overloaded, &reply(None, 1));
+    assert_eq!((event.name, &event.data["error"]["type"]), ("error", &json!("overloaded_error")));
+    let event = Dialect::Responses.error_event(ErrorKind::RateLimit, &reply(None, 1));
+    assert_eq!(event.name, "response.failed");
+    assert_eq!(event.data["response"]["status"], "failed");
+    assert_eq!(event.data["response"]["error"]["code"], "rate_limit_exceeded");
+}
+
+fn asked(dialect: Dialect, body: &Value) -> Result<Asked, Rejected> {
+    dialect.read(body.to_string().as_bytes(), Operation::Turn)
+}
+
+fn text(role: &str, text: &str) -> Said {
+    Said::Text { role: role.to_owned(), text: text.to_owned() }
+}
+
+#[test]
+fn a_conversation_of_anthropic_is_understood() {
+    let body = json!({
+        "model": "m", "max_tokens": 9, "stream": true,
+        "tools": [{"name": "Bash", "input_schema": {"properties": {"command": {"type": "string"}}}}, {"type": "web_search"}],
+        "messages": [
+            {"role": "user", "content": "first"},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "I look"},
+                {"type": "tool_use", "id": "a", "name": "Bash", "input": {"command": "ls"}},
+                {"type": "tool_use", "id": "b", "name": "Bash", "input": {"command": "pwd"}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "b", "content": [
+                {"type": "text", "text": "/w"}, {"type": "image"}, {"type": "text", "text": "end"}]}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "a", "content": "Exit code 2", "is_error": true},
+                {"type": "text", "text": "and now"}, {"type": "text", "text": "this"}]}
+        ]
+    });
+    let asked = asked(Dialect::Anthropic, &body).expect("understood");
+    let result = |id: &str, text: &str, failed| ToolResult { id: id.to_owned(), text: text.to_owned(), failed };
+    let call = |id: &str, command: &str| Said::Call {
+        id: id.to_owned(),
+        name: "Bash".to_owned(),
+        input: json!({"command": command}),
+    };
+    let prompt = asked.prompt;
+    assert_eq!((prompt.model.as_str(), prompt.stream), ("m", true));
+    assert_eq!(prompt.tools, ["Bash", ""]);
+    assert_eq!(prompt.last_text, "and now\nthis");
+    assert_eq!(prompt.last_results, [result("a", "Exit code 2", Some(true))]);
+    let expected = [
+        text("user", "first"),
+        text("assistant", "I look"),
+        call("a", "ls"),
+        call("b", "pwd"),
+        Said::Result(result("b", "/w\nend", None)),
+        Said::Result(result("a", "Exit code 2", Some(true))),
+        text("user", "and now"),
+        text("user", "this"),
+    ];
+    assert_eq!(prompt.conversation, expected);
+    assert!(prompt.carries("first") && prompt.carries("pwd") && prompt.carries("code 2") && !prompt.carries("hm"));
+}
+
+#[test]
+fn a_conversation_of_responses_is_understood() {
+    let body = json!({
+        "model": "m", "instructions": "i",
+        "tools": [{"type": "function", "name": "exec_command", "parameters": {"properties": {"cmd": {"type": "string"}}}},
+                  {"type": "web_search"}, {"type": "custom", "name": "apply_patch", "format": {}}],
+        "input": [
+            {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "rules"}]},
+            {"role": "user", "content": "first"},
+            {"type": "reasoning", "summary": []},
+            {"type": "function_call", "call_id": "a", "name": "exec_command", "arguments": "{\"cmd\":\"ls\"}"},
+            {"type": "custom_tool_call", "call_id": "b", "name": "apply_patch", "input": "patch"},
+            {"type": "function_call_output", "call_id": "a", "output": "exited with code 2"},
+            {"type": "custom_tool_call_output", "call_id": "b", "output": {"content": [{"type": "input_text", "text": "ok"}]}}
+        ]
+    });
+    let asked = asked(Dialect::Responses, &body).expect("understood");
+    let result = |id: &str, text: &str| ToolResult { id: id.to_owned(), text: text.to_owned(), failed: None };
+    let prompt = asked.prompt;
+    assert_eq!(prompt.tools, ["exec_command", "apply_patch"]);
+    assert_eq!((prompt.stream, prompt.last_text.as_str()), (false, ""));
+    assert_eq!(prompt.last_results, [result("a", "exited with code 2"), result("b", "ok")]);
+    assert_eq!(prompt.conversation.len(), 6);
+    assert!(prompt.carries("\"cmd\":\"ls\"") && prompt.carries("rules"));
+}
+
+#[test]
+fn a_bare_prompt_is_a_message_of_the_user() {
+    let asked = asked(Dialect::Responses, &json!({"model": "m", "input": "hello"})).expect("understood");
+    assert_eq!((asked.prompt.last_text.as_str(), asked.prompt.conversation), ("hello", vec![text("user", "hello")]));
+}
+
+#[test]
+fn what_the_vendor_would_refuse_is_refused() {
+    let call = |id: &str| json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "Bash", "input": {}}]});
+    let result =
+        |id: &str| json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "x"}]});
+    let (hello, word) = (json!({"role": "user", "content": "hello"}), json!({"role": "assistant", "content": "well"}));
+    let messages = |messages: Value| json!({"model": "m", "max_tokens": 1, "messages": messages});
+    let items = |items: Value| json!({"model": "m", "input": items});
+    let output = json!({"type": "function_call_output", "call_id": "a", "output": "x"});
+    let function = json!({"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"});
+    for (dialect, body, param, words) in [
+        (Dialect::Anthropic, json!(7), Some("model"), "model: Field required"),
+        (Dialect::Anthropic, json!({"model": "m", "max_tokens": 1}), Some("messages"), "messages: Field required"),
+        (
+            Dialect::Anthropic,
+            json!({"model": "m", "messages": [hello]}),
+            Some("max_tokens"),
+            "max_tokens: Field required",
+        ),
+        (Dialect::Anthropic, messages(json!([])), Some("messages"), "at least one message"),
+        (Dialect::Anthropic, messages(json!([hello, call("a")])), Some("messages"), "messages.1: `tool_use`"),
+        (
+            Dialect::Anthropic,
+            messages(json!([hello, call("a"), hello, word, result("a")])),
+            Some("messages"),
+            "messages.1",
+        ),
+        (
+            Dialect::Anthropic,
+            messages(json!([hello, call("a"), result("b")])),
+            Some("messages"),
+            "immediately after: a",
+        ),
+        (Dialect::Anthropic, messages(json!([result("a")])), Some("messages"), "unexpected `tool_use_id`"),
+        (Dialect::Responses, json!({"input": "x"}), Some("model"), "Missing required parameter: 'model'."),
+        (Dialect::Responses, json!({"model": "m"}), Some("input"), "Missing required parameter: 'input'."),
+        (Dialect::Responses, items(json!([function])), Some("input"), "No tool output found for function call a."),
+        (Dialect::Responses, items(json!([output])), Some("input"), "No tool call found"),
+        (
+            Dialect::Responses,
+            json!({"model": "m", "input": "x", "previous_response_id": "resp_1"}),
+            Some("previous_response_id"),
+            "'resp_1' not found",
+        ),
+    ] {
+        let rejected = asked(dialect, &body).expect_err("refused");
+        assert!(rejected.message.contains(words), "{body}: {}", rejected.message);
+        assert_eq!(rejected.param, param, "{body}");
+        let failure = dialect.rejection(&rejected, IDS);
+        assert_eq!((failure.status, &failure.body["error"]["message"]), (400, &json!(rejected.message)));
+    }
+    for body in ["", "{", "[1", "\u{0}"] {
+        let rejected = Dialect::Anthropic.read(body.as_bytes(), Operation::Turn).expect_err("refused");
+        assert!(rejected.message.contains("not valid JSON"), "{}", rejected.message);
+    }
+    assert!(asked(Dialect::Anthropic, &messages(json!([hello, call("a"), result("a"), hello]))).is_ok());
+    assert!(asked(Dialect::Responses, &items(json!([function, output]))).is_ok());
+}
+
+#[test]
+fn any_json_is_read_without_a_panic() {
+    let odd = [
+        json!(null),
+        json!([]),
+        json!({"content": [1, null, {"type": 5}]}),
+        json!({"type": "tool_result"}),
+        json!("x"),
+    ];
+    for value in &odd {
+        for list in [json!([value]), json!([value, value]), value.clone()] {
+            for dialect in [Dialect::Anthropic, Dialect::Responses] {
+                let _ = asked(
+                    dialect,
+                    &json!({"model": "m", "max_tokens": 1, "messages": list, "input": list, "tools": list}),
+                );
+            }
+        }
+    }
+}
