@@ -97,7 +97,7 @@ async fn answer(request: Request<Incoming>, play: Arc<Play>, cut: Arc<Cut>) -> R
     let path = head.uri.path().to_owned();
     let (dialect, asked) = match (Dialect::of_path(&path), &head.method) {
         (Some((dialect, operation)), &Method::POST) => (dialect, Some(operation)),
-        _ => (stranger(&head.headers), None),
+        _ => (Dialect::of_stranger(&path, |name| head.headers.contains_key(name)), None),
     };
     let body = match asked {
         None => Body::Unread,
@@ -106,7 +106,7 @@ async fn answer(request: Request<Incoming>, play: Arc<Play>, cut: Arc<Cut>) -> R
     let is_hello = matches!((&head.method, path.as_str()), (&Method::HEAD, "/") | (&Method::GET, "/api/hello"));
     // Understood before the record is locked: this is the work.
     let question = match (asked, body) {
-        (Some(operation), Body::Read(bytes)) => match dialect.read(&bytes, operation) {
+        (Some(operation), Body::Read(bytes)) => match dialect.read(&path, &bytes, operation) {
             Ok(asked) => Question::Asked(operation, Box::new(asked)),
             Err(rejected) => Question::Rejected(rejected),
         },
@@ -149,12 +149,6 @@ impl Question {
             Self::NoSuchPath => Exchange::no_such_path(dialect, stamp),
         }
     }
-}
-
-/// Whose errors a client expects that asked for an unknown path.
-fn stranger(headers: &HeaderMap) -> Dialect {
-    let anthropic = headers.contains_key("anthropic-version") || headers.contains_key("x-api-key");
-    if anthropic { Dialect::Anthropic } else { Dialect::Responses }
 }
 
 enum Body {

@@ -106,7 +106,7 @@ impl Exchange {
         stamp: Stamp,
     ) -> Self {
         if operation == Operation::Count {
-            let body = json!({"input_tokens": estimate(&asked.prompt)});
+            let body = dialect.count(estimate(&asked.prompt));
             return Self::by_server(Answered::Count, None, Sent::json(dialect, stamp, 200, BTreeMap::new(), &body));
         }
         let (by, answer) = playbook.answer(&asked.prompt.last_text, before);
@@ -227,12 +227,9 @@ impl Sent {
 }
 
 fn headers(dialect: Dialect, stamp: Stamp, kind: &str, more: BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let own = [
-        ("content-type", kind.to_owned()),
-        ("cache-control", "no-cache".to_owned()),
-        (dialect.request_id_header(), stamp.ids.id("req_01", 0)),
-    ];
-    let own = own.into_iter().map(|(name, value)| (name.to_owned(), value));
+    let named = dialect.request_id_header().map(|name| (name, stamp.ids.id("req_01", 0)));
+    let own = [("content-type", kind.to_owned()), ("cache-control", "no-cache".to_owned())].into_iter().chain(named);
+    let own = own.map(|(name, value)| (name.to_owned(), value));
     own.chain(more).collect()
 }
 

@@ -133,7 +133,7 @@ fn usage(usage: Usage, output: u64) -> Value {
 pub(super) fn events(reply: &Reply<'_>) -> Vec<Event> {
     let event = |name: &'static str, mut data: Value| {
         data["type"] = name.into();
-        Event { name, data }
+        Event::Named { name, data }
     };
     let begun = message(reply, &[], None, &usage(reply.usage, 1));
     let mut events = vec![event("message_start", json!({"type": "", "message": begun}))];
@@ -166,7 +166,7 @@ fn streamed(mut block: Value) -> (Value, Vec<Value>) {
 }
 
 pub(super) fn error_event(kind: ErrorKind, reply: &Reply<'_>) -> Event {
-    Event { name: "error", data: error(kind, None, reply.model, reply.ids).body }
+    Event::Named { name: "error", data: error(kind, None, reply.model, reply.ids).body }
 }
 
 pub(super) fn error(kind: ErrorKind, message: Option<&str>, model: &str, ids: Ids) -> Failure {

@@ -4,10 +4,12 @@
 //! a body that is no JSON, a missing field, a tool call without its result.
 
 mod anthropic;
+mod chat;
+mod gemini;
 mod read;
 mod responses;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::answer::Refusal;
 use super::script::{ErrorKind, Usage};
@@ -22,6 +24,10 @@ vocabulary! {
         Anthropic = "anthropic",
         /// `OpenAI` Responses: `POST /v1/responses`.
         Responses = "responses",
+        /// `OpenAI` Chat Completions: `POST /v1/chat/completions`.
+        Chat = "chat",
+        /// Gemini: `POST /v1beta/models/MODEL:generateContent`, or `:streamGenerateContent`.
+        Gemini = "gemini",
     }
 }
 
@@ -86,15 +92,24 @@ impl Ids {
 
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Event {
-    pub(super) name: &'static str,
-    pub(super) data: Value,
+pub(super) enum Event {
+    /// With a name.
+    Named { name: &'static str, data: Value },
+    /// Without.
+    Data(Value),
+    /// The word with which Chat Completions ends.
+    Done,
 }
 
 impl Event {
     /// As it goes over the wire.
     pub(super) fn bytes(&self) -> Vec<u8> {
-        format!("event: {}\ndata: {}\n\n", self.name, self.data).into_bytes()
+        let text = match self {
+            Self::Named { name, data } => format!("event: {name}\ndata: {data}\n\n"),
+            Self::Data(data) => format!("data: {data}\n\n"),
+            Self::Done => "data: [DONE]\n\n".to_owned(),
+        };
+        text.into_bytes()
     }
 }
 
@@ -105,19 +120,37 @@ impl Dialect {
             "/v1/messages" => Some((Self::Anthropic, Operation::Turn)),
             "/v1/messages/count_tokens" => Some((Self::Anthropic, Operation::Count)),
             "/v1/responses" => Some((Self::Responses, Operation::Turn)),
-            _ => None,
+            "/v1/chat/completions" => Some((Self::Chat, Operation::Turn)),
+            _ => match gemini::method(path)?.1 {
+                "generateContent" | "streamGenerateContent" => Some((Self::Gemini, Operation::Turn)),
+                "countTokens" => Some((Self::Gemini, Operation::Count)),
+                _ => None,
+            },
         }
     }
 
-    /// Reads a request.
+    /// Whose errors somebody expects who asked for a path that nobody has.
+    pub(super) fn of_stranger(path: &str, has_header: impl Fn(&str) -> bool) -> Self {
+        if path.starts_with("/v1beta/") || has_header("x-goog-api-key") {
+            Self::Gemini
+        } else if has_header("anthropic-version") || has_header("x-api-key") {
+            Self::Anthropic
+        } else {
+            Self::Responses
+        }
+    }
+
+    /// Reads a request to a path.
     ///
     /// # Errors
     /// [`Rejected`] when the vendor would refuse it.
-    pub(super) fn read(self, body: &[u8], operation: Operation) -> Result<Asked, Rejected> {
+    pub(super) fn read(self, path: &str, body: &[u8], operation: Operation) -> Result<Asked, Rejected> {
         let body = read::json(body)?;
         match self {
             Self::Anthropic => anthropic::read(&body, operation),
             Self::Responses => responses::read(&body),
+            Self::Chat => chat::read(&body),
+            Self::Gemini => gemini::read(&body, path),
         }
     }
 
@@ -126,6 +159,8 @@ impl Dialect {
         match self {
             Self::Anthropic => anthropic::whole(reply),
             Self::Responses => responses::whole(reply),
+            Self::Chat => chat::whole(reply),
+            Self::Gemini => gemini::whole(reply),
         }
     }
 
@@ -134,6 +169,8 @@ impl Dialect {
         match self {
             Self::Anthropic => anthropic::events(reply),
             Self::Responses => responses::events(reply),
+            Self::Chat => chat::events(reply),
+            Self::Gemini => gemini::events(reply),
         }
     }
 
@@ -142,6 +179,8 @@ impl Dialect {
         match self {
             Self::Anthropic => anthropic::error_event(kind, reply),
             Self::Responses => responses::error_event(kind, reply),
+            Self::Chat => chat::error_event(kind, reply),
+            Self::Gemini => gemini::error_event(kind, reply),
         }
     }
 
@@ -152,8 +191,18 @@ impl Dialect {
         let failure = match self {
             Self::Anthropic => anthropic::error(kind, message, model, ids),
             Self::Responses => responses::error(kind, message, model),
+            Self::Chat => chat::error(kind, message, model),
+            Self::Gemini => gemini::error(kind, message, model),
         };
         Failure { status: refusal.status.unwrap_or(failure.status), ..failure }
+    }
+
+    /// A count of tokens, as the vendor tells it.
+    pub(super) fn count(self, tokens: usize) -> Value {
+        match self {
+            Self::Gemini => json!({"totalTokens": tokens}),
+            _ => json!({"input_tokens": tokens}),
+        }
     }
 
     /// The error for a path that the vendor does not have.
@@ -164,7 +213,7 @@ impl Dialect {
             ..Refusal::default()
         };
         let mut failure = self.error(&refusal, "", ids);
-        if self == Self::Responses {
+        if matches!(self, Self::Responses | Self::Chat) {
             // The usual code is that of a missing model.
             failure.body["error"]["code"] = Value::Null;
         }
@@ -179,17 +228,18 @@ impl Dialect {
             ..Refusal::default()
         };
         let mut failure = self.error(&refusal, "", ids);
-        if let (Self::Responses, Some(param)) = (self, rejected.param) {
+        if let (Self::Responses | Self::Chat, Some(param)) = (self, rejected.param) {
             failure.body["error"]["param"] = param.into();
         }
         failure
     }
 
-    /// The header under which the vendor names a request.
-    pub(super) fn request_id_header(self) -> &'static str {
+    /// The header under which the vendor names a request, if it does.
+    pub(super) fn request_id_header(self) -> Option<&'static str> {
         match self {
-            Self::Anthropic => "request-id",
-            Self::Responses => "x-request-id",
+            Self::Anthropic => Some("request-id"),
+            Self::Responses | Self::Chat => Some("x-request-id"),
+            Self::Gemini => None,
         }
     }
 }

@@ -142,7 +142,7 @@ impl Stream {
         if let (Value::Object(whole), Value::Object(data)) = (&mut whole, data) {
             whole.extend(data);
         }
-        self.0.push(Event { name, data: whole });
+        self.0.push(Event::Named { name, data: whole });
     }
 }
 
@@ -211,7 +211,7 @@ pub(super) fn error_event(kind: ErrorKind, reply: &Reply<'_>) -> Event {
     failed["error"] = json!({"code": code, "message": body["error"]["message"]});
     // The number is one that no earlier event of this stream has.
     let data = json!({"type": "response.failed", "sequence_number": events(reply).len(), "response": failed});
-    Event { name: "response.failed", data }
+    Event::Named { name: "response.failed", data }
 }
 
 pub(super) fn error(kind: ErrorKind, message: Option<&str>, model: &str) -> Failure {

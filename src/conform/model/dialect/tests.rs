@@ -19,6 +19,15 @@ fn replies() -> Vec<Reply<'static>> {
     vec![reply(Some("x"), 0), reply(Some(long), 0), reply(None, 1), reply(None, 3), reply(Some(long), 2)]
 }
 
+/// Reads a stream without names as a client does: data and empty lines.
+fn chunks(events: &[Event]) -> Vec<Value> {
+    let bytes: Vec<u8> = events.iter().flat_map(Event::bytes).collect();
+    let text = String::from_utf8(bytes).expect("UTF-8");
+    let read = text.strip_suffix("\n\n").expect("an empty line at the end").split("\n\n");
+    let read = read.map(|line| line.strip_prefix("data: ").expect("data"));
+    read.filter(|data| *data != "[DONE]").map(|data| serde_json::from_str(data).expect("JSON")).collect()
+}
+
 /// Reads a stream as a client does: names, data, empty lines.
 fn stream(events: &[Event]) -> Vec<(String, Value)> {
     let bytes: Vec<u8> = events.iter().flat_map(Event::bytes).collect();
@@ -115,6 +124,104 @@ fn a_stream_of_responses_adds_up_to_the_whole_answer() {
     }
 }
 
+/// The message that a client of Chat Completions puts together.
+fn chat_message(chunks: &[Value]) -> Value {
+    let mut text = String::new();
+    let mut calls: Vec<Value> = Vec::new();
+    for delta in chunks.iter().filter_map(|chunk| chunk["choices"].get(0)).map(|choice| &choice["delta"]) {
+        text += delta["content"].as_str().unwrap_or_default();
+        for call in delta["tool_calls"].as_array().into_iter().flatten() {
+            let index = usize::try_from(call["index"].as_u64().expect("an index")).expect("small");
+            let more = call["function"]["arguments"].as_str().expect("a text");
+            if index == calls.len() {
+                calls.push(call.clone());
+                calls[index].as_object_mut().expect("an object").remove("index");
+                assert_eq!(more, "");
+            } else {
+                let so_far = calls[index]["function"]["arguments"].as_str().expect("a text").to_owned();
+                calls[index]["function"]["arguments"] = (so_far + more).into();
+            }
+        }
+    }
+    let mut message = json!({"role": "assistant", "content": null, "refusal": null});
+    if !text.is_empty() {
+        message["content"] = text.into();
+    }
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
+    }
+    message
+}
+
+#[test]
+fn a_stream_of_chat_completions_adds_up_to_the_whole_answer() {
+    for reply in replies() {
+        let events = Dialect::Chat.events(&reply);
+        assert_eq!(events.last().map(Event::bytes), Some(b"data: [DONE]\n\n".to_vec()));
+        let (chunks, whole) = (chunks(&events), Dialect::Chat.whole(&reply));
+        assert_eq!(chat_message(&chunks), whole["choices"][0]["message"]);
+        let finish: Vec<&Value> = chunks.iter().map(|chunk| &chunk["choices"][0]["finish_reason"]).collect();
+        let finish: Vec<&str> = finish.into_iter().filter_map(Value::as_str).collect();
+        assert_eq!(finish, [if reply.calls.is_empty() { "stop" } else { "tool_calls" }]);
+        assert_eq!(whole["choices"][0]["finish_reason"], finish[0]);
+        let last = chunks.last().expect("chunks");
+        assert_eq!((&last["usage"], &last["choices"]), (&whole["usage"], &json!([])));
+        assert_eq!(whole["usage"]["total_tokens"], 6070);
+        assert_eq!(whole["usage"]["prompt_tokens_details"]["cached_tokens"], 5000);
+    }
+}
+
+#[test]
+fn a_stream_of_gemini_adds_up_to_the_whole_answer() {
+    for reply in replies() {
+        let (chunks, whole) = (chunks(&Dialect::Gemini.events(&reply)), Dialect::Gemini.whole(&reply));
+        let parts: Vec<&Value> = chunks.iter().map(|chunk| &chunk["candidates"][0]["content"]["parts"][0]).collect();
+        let text: String = parts.iter().filter_map(|part| part["text"].as_str()).collect();
+        assert_eq!(text, reply.text.unwrap_or_default());
+        let called: Vec<&&Value> = parts.iter().filter(|part| part["functionCall"].is_object()).collect();
+        let whole_parts = whole["candidates"][0]["content"]["parts"].as_array().expect("a list");
+        let expected: Vec<&Value> = whole_parts.iter().filter(|part| part["functionCall"].is_object()).collect();
+        assert_eq!(called.len(), reply.calls.len());
+        assert!(called.iter().zip(expected).all(|(called, expected)| **called == expected));
+        let ends: Vec<bool> = chunks.iter().map(|chunk| chunk["candidates"][0]["finishReason"] == "STOP").collect();
+        assert_eq!(ends.iter().position(|end| *end), Some(chunks.len() - 1), "only the last one ends it");
+        assert_eq!(chunks.last().expect("chunks")["usageMetadata"], whole["usageMetadata"]);
+        assert_eq!(whole["usageMetadata"]["totalTokenCount"], 6070);
+        assert_eq!(whole["usageMetadata"]["cachedContentTokenCount"], 5000);
+    }
+}
+
+#[test]
+fn a_path_tells_whose_it_is_and_what_for() {
+    use Operation::{Count, Turn};
+    for (path, expected) in [
+        ("/v1/messages", Some((Dialect::Anthropic, Turn))),
+        ("/v1/messages/count_tokens", Some((Dialect::Anthropic, Count))),
+        ("/v1/responses", Some((Dialect::Responses, Turn))),
+        ("/v1/chat/completions", Some((Dialect::Chat, Turn))),
+        ("/v1beta/models/gemini-pro:generateContent", Some((Dialect::Gemini, Turn))),
+        ("/v1beta/models/gemini-pro:streamGenerateContent", Some((Dialect::Gemini, Turn))),
+        ("/v1beta/models/gemini-pro:countTokens", Some((Dialect::Gemini, Count))),
+        ("/v1beta/models/gemini-pro:embedContent", None),
+        ("/v1beta/models/gemini-pro", None),
+        ("/v1/models", None),
+        ("/", None),
+    ] {
+        assert_eq!(Dialect::of_path(path), expected, "{path}");
+    }
+    for (path, header, expected) in [
+        ("/v1beta/models", "", Dialect::Gemini),
+        ("/v1/models", "x-goog-api-key", Dialect::Gemini),
+        ("/v1/models", "anthropic-version", Dialect::Anthropic),
+        ("/v1/models", "x-api-key", Dialect::Anthropic),
+        ("/v1/models", "authorization", Dialect::Responses),
+    ] {
+        assert_eq!(Dialect::of_stranger(path, |name| name == header), expected, "{path} {header}");
+    }
+    assert_eq!(Dialect::Gemini.count(7), json!({"totalTokens": 7}));
+    assert_eq!(Dialect::Anthropic.count(7), json!({"input_tokens": 7}));
+}
+
 #[test]
 fn ids_tell_everything_apart() {
     let of = |seed, number| {
@@ -152,8 +259,23 @@ fn errors_are_the_vendors_own() {
         let failure = Dialect::Responses.error(&refusal, "m", IDS);
         assert_eq!((failure.status, &failure.body["error"]["code"]), (responses, &code), "{kind}");
         assert!(failure.body["error"]["message"].as_str().is_some_and(|message| !message.contains('{')));
+        let failure = Dialect::Chat.error(&refusal, "m", IDS);
+        assert_eq!((failure.status, &failure.body["error"]["code"]), (responses, &code), "{kind}");
+        let (status, word) = match anthropic {
+            529 => (503, "UNAVAILABLE"),
+            500 => (500, "INTERNAL"),
+            404 => (404, "NOT_FOUND"),
+            403 => (403, "PERMISSION_DENIED"),
+            401 => (401, "UNAUTHENTICATED"),
+            _ if responses == 429 => (429, "RESOURCE_EXHAUSTED"),
+            _ => (400, "INVALID_ARGUMENT"),
+        };
+        let failure = Dialect::Gemini.error(&refusal, "m", IDS);
+        assert_eq!((failure.status, &failure.body["error"]["status"]), (status, &json!(word)), "{kind}");
+        assert_eq!(failure.body["error"]["code"], status, "{kind}");
+        assert!(failure.body["error"]["message"].as_str().is_some_and(|message| !message.contains('{')));
         let given = Refusal { status: Some(418), message: Some("own words".to_owned()), ..refusal };
-        for dialect in [Dialect::Anthropic, Dialect::Responses] {
+        for &dialect in Dialect::ALL {
             let failure = dialect.error(&given, "m", IDS);
             assert_eq!((failure.status, &failure.body["error"]["message"]), (418, &json!("own words")));
         }
@@ -183,16 +305,25 @@ fn a_status_alone_is_enough() {
 
 #[test]
 fn an_error_in_a_stream_says_why() {
-    let event = Dialect::Anthropic.error_event(ErrorKind::Overloaded, &reply(None, 1));
-    assert_eq!((event.name, &event.data["error"]["type"]), ("error", &json!("overloaded_error")));
-    let event = Dialect::Responses.error_event(ErrorKind::RateLimit, &reply(None, 1));
-    assert_eq!(event.name, "response.failed");
-    assert_eq!(event.data["response"]["status"], "failed");
-    assert_eq!(event.data["response"]["error"]["code"], "rate_limit_exceeded");
+    let of = |dialect: Dialect, kind| stream(&[dialect.error_event(kind, &reply(None, 1))]).remove(0);
+    let (name, data) = of(Dialect::Anthropic, ErrorKind::Overloaded);
+    assert_eq!((name.as_str(), &data["error"]["type"]), ("error", &json!("overloaded_error")));
+    let (name, data) = of(Dialect::Responses, ErrorKind::RateLimit);
+    assert_eq!((name.as_str(), &data["response"]["status"]), ("response.failed", &json!("failed")));
+    assert_eq!(data["response"]["error"]["code"], "rate_limit_exceeded");
+    let of = |dialect: Dialect, kind| chunks(&[dialect.error_event(kind, &reply(None, 1))]).remove(0);
+    assert_eq!(of(Dialect::Chat, ErrorKind::RateLimit)["error"]["code"], "rate_limit_exceeded");
+    assert_eq!(of(Dialect::Gemini, ErrorKind::Overloaded)["error"]["status"], "UNAVAILABLE");
 }
 
 fn asked(dialect: Dialect, body: &Value) -> Result<Asked, Rejected> {
-    dialect.read(body.to_string().as_bytes(), Operation::Turn)
+    let path = match dialect {
+        Dialect::Anthropic => "/v1/messages",
+        Dialect::Responses => "/v1/responses",
+        Dialect::Chat => "/v1/chat/completions",
+        Dialect::Gemini => "/v1beta/models/m:streamGenerateContent",
+    };
+    dialect.read(path, body.to_string().as_bytes(), Operation::Turn)
 }
 
 fn text(role: &str, text: &str) -> Said {
@@ -270,6 +401,72 @@ fn a_conversation_of_responses_is_understood() {
 }
 
 #[test]
+fn a_conversation_of_chat_completions_is_understood() {
+    let body = json!({
+        "model": "m", "stream": true,
+        "tools": [{"type": "function", "function": {"name": "bash", "parameters": {"properties": {"command": {"type": "string"}}}}}],
+        "messages": [
+            {"role": "system", "content": "rules"},
+            {"role": "user", "content": [{"type": "text", "text": "first"}, {"type": "image_url"}]},
+            {"role": "assistant", "content": "I look", "tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": "bash", "arguments": "{\"command\":\"ls\"}"}},
+                {"id": "b", "type": "function", "function": {"name": "bash", "arguments": "broken"}}]},
+            {"role": "tool", "tool_call_id": "a", "content": "exited with code 2"},
+            {"role": "tool", "tool_call_id": "b", "content": [{"type": "text", "text": "ok"}]}
+        ]
+    });
+    let asked = asked(Dialect::Chat, &body).expect("understood");
+    let result = |id: &str, text: &str| ToolResult { id: id.to_owned(), text: text.to_owned(), failed: None };
+    let call = |id: &str, input: Value| Said::Call { id: id.to_owned(), name: "bash".to_owned(), input };
+    let prompt = asked.prompt;
+    assert_eq!((prompt.model.as_str(), prompt.stream, prompt.last_text.as_str()), ("m", true, ""));
+    assert_eq!(prompt.tools, ["bash"]);
+    let results = [result("a", "exited with code 2"), result("b", "ok")];
+    assert_eq!(prompt.last_results, results);
+    let [first, second] = results;
+    let expected = [
+        text("system", "rules"),
+        text("user", "first"),
+        text("assistant", "I look"),
+        call("a", json!({"command": "ls"})),
+        call("b", json!("broken")),
+        Said::Result(first),
+        Said::Result(second),
+    ];
+    assert_eq!(prompt.conversation, expected);
+}
+
+#[test]
+fn a_conversation_of_gemini_is_understood() {
+    let body = json!({
+        "tools": [{"functionDeclarations": [
+            {"name": "run_shell_command", "parametersJsonSchema": {"properties": {"command": {"type": "string"}}}},
+            {"name": "read", "parameters": {"properties": {}}}]}, {"googleSearch": {}}],
+        "contents": [
+            {"role": "user", "parts": [{"text": "first"}, {"inlineData": {}}]},
+            {"role": "model", "parts": [
+                {"text": "hm", "thought": true}, {"text": "I look"},
+                {"functionCall": {"name": "run_shell_command", "args": {"command": "ls"}}},
+                {"functionCall": {"id": "b", "name": "read", "args": {}}}]},
+            {"role": "user", "parts": [
+                {"functionResponse": {"name": "run_shell_command", "response": {"output": "Exit Code: 2"}}},
+                {"functionResponse": {"id": "b", "name": "read", "response": {"error": "no such file"}}},
+                {"text": "and now"}]}
+        ]
+    });
+    let asked = asked(Dialect::Gemini, &body).expect("understood");
+    let result = |id: &str, text: &str, failed| ToolResult { id: id.to_owned(), text: text.to_owned(), failed };
+    let prompt = asked.prompt;
+    assert_eq!((prompt.model.as_str(), prompt.stream, prompt.last_text.as_str()), ("m", true, "and now"));
+    assert_eq!(prompt.tools, ["run_shell_command", "read"]);
+    assert_eq!(asked.tools[0].schema["properties"]["command"]["type"], "string");
+    let results = [result("run_shell_command", "Exit Code: 2", None), result("b", "no such file", Some(true))];
+    assert_eq!(prompt.last_results, results);
+    assert_eq!(prompt.conversation.len(), 7);
+    assert!(prompt.carries("\"command\":\"ls\"") && prompt.carries("I look") && !prompt.carries("hm"));
+}
+
+#[test]
 fn a_bare_prompt_is_a_message_of_the_user() {
     let asked = asked(Dialect::Responses, &json!({"model": "m", "input": "hello"})).expect("understood");
     assert_eq!((asked.prompt.last_text.as_str(), asked.prompt.conversation), ("hello", vec![text("user", "hello")]));
@@ -283,6 +480,13 @@ fn what_the_vendor_would_refuse_is_refused() {
     let (hello, word) = (json!({"role": "user", "content": "hello"}), json!({"role": "assistant", "content": "well"}));
     let messages = |messages: Value| json!({"model": "m", "max_tokens": 1, "messages": messages});
     let items = |items: Value| json!({"model": "m", "input": items});
+    let chat = |messages: Value| json!({"model": "m", "messages": messages});
+    let tool = json!({"role": "tool", "tool_call_id": "a", "content": "x"});
+    let tool_calls = json!([{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]);
+    let asks = json!({"role": "assistant", "content": null, "tool_calls": tool_calls});
+    let contents = |contents: Value| json!({"contents": contents});
+    let function_call = json!({"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]});
+    let response = json!({"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"output": "x"}}}]});
     let output = json!({"type": "function_call_output", "call_id": "a", "output": "x"});
     let function = json!({"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"});
     for (dialect, body, param, words) in [
@@ -319,6 +523,16 @@ fn what_the_vendor_would_refuse_is_refused() {
             Some("previous_response_id"),
             "'resp_1' not found",
         ),
+        (Dialect::Chat, json!({"messages": [hello]}), Some("model"), "Missing required parameter: 'model'."),
+        (Dialect::Chat, json!({"model": "m"}), Some("messages"), "Missing required parameter: 'messages'."),
+        (Dialect::Chat, chat(json!([])), Some("messages"), "empty array"),
+        (Dialect::Chat, chat(json!([hello, asks])), Some("messages"), "response messages: a"),
+        (Dialect::Chat, chat(json!([hello, asks, hello, tool])), Some("messages"), "response messages: a"),
+        (Dialect::Chat, chat(json!([hello, tool])), Some("messages"), "must be a response"),
+        (Dialect::Gemini, json!({}), Some("contents"), "contents is not specified"),
+        (Dialect::Gemini, contents(json!([])), Some("contents"), "contents is not specified"),
+        (Dialect::Gemini, contents(json!([function_call])), Some("contents"), "number of function response parts"),
+        (Dialect::Gemini, contents(json!([response])), Some("contents"), "number of function response parts"),
     ] {
         let rejected = asked(dialect, &body).expect_err("refused");
         assert!(rejected.message.contains(words), "{body}: {}", rejected.message);
@@ -327,11 +541,13 @@ fn what_the_vendor_would_refuse_is_refused() {
         assert_eq!((failure.status, &failure.body["error"]["message"]), (400, &json!(rejected.message)));
     }
     for body in ["", "{", "[1", "\u{0}"] {
-        let rejected = Dialect::Anthropic.read(body.as_bytes(), Operation::Turn).expect_err("refused");
+        let rejected = Dialect::Anthropic.read("/v1/messages", body.as_bytes(), Operation::Turn).expect_err("refused");
         assert!(rejected.message.contains("not valid JSON"), "{}", rejected.message);
     }
     assert!(asked(Dialect::Anthropic, &messages(json!([hello, call("a"), result("a"), hello]))).is_ok());
     assert!(asked(Dialect::Responses, &items(json!([function, output]))).is_ok());
+    assert!(asked(Dialect::Chat, &chat(json!([hello, asks, tool, hello]))).is_ok());
+    assert!(asked(Dialect::Gemini, &contents(json!([function_call, response]))).is_ok());
 }
 
 #[test]
@@ -345,10 +561,12 @@ fn any_json_is_read_without_a_panic() {
     ];
     for value in &odd {
         for list in [json!([value]), json!([value, value]), value.clone()] {
-            for dialect in [Dialect::Anthropic, Dialect::Responses] {
+            for &dialect in Dialect::ALL {
                 let _ = asked(
                     dialect,
-                    &json!({"model": "m", "max_tokens": 1, "messages": list, "input": list, "tools": list}),
+                    &json!({
+                        "model": "m", "max_tokens": 1, "messages": list, "input": list, "contents": list, "tools": list
+                    }),
                 );
             }
         }
