@@ -81,7 +81,7 @@ pub(super) struct Score {
     #[arg(long)]
     pub(super) quick: bool,
     /// Where agents are installed; looked into before PATH
-    #[arg(long, value_name = "DIR", default_value = ".agents/node_modules/.bin")]
+    #[arg(long, value_name = "DIR", default_value = ".agents/bin")]
     pub(super) programs: PathBuf,
     /// Run only cases whose id, or whose clause, begins so; * stands for anything
     #[arg(long, value_name = "PATTERN")]

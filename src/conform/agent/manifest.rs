@@ -86,7 +86,7 @@ pub struct Setting {
 }
 
 /// How a knob is turned. `{value}` is the case's figure divided by `per`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentKnobWay {
     /// Variables that are set.
@@ -95,6 +95,10 @@ pub struct AgentKnobWay {
     /// Arguments that take the place of `{knobs}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub argv: Argv,
+    /// JSON files below its HOME, and what is merged into each: objects are merged, everything else is replaced. A value that
+    /// is `{value}` and nothing else becomes the number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub json: BTreeMap<String, Value>,
     /// The case's unit divided by this is the agent's.
     #[serde(default = "one")]
     #[schemars(range(min = 1))]

@@ -6,6 +6,7 @@
 
 mod case;
 mod expect;
+mod knob;
 mod manifest;
 mod observation;
 mod profile;
@@ -13,11 +14,11 @@ mod repeat;
 mod stream;
 
 pub use case::{AgentCase, AgentExpectation, AgentKnob, AgentStep, Disturbance, Errand, Occasion, WhichSession};
+pub(in crate::conform) use knob::{Turned, merge};
 pub use manifest::{
     AgentKnobWay, AgentManifest, FailureClass, FailureSign, Setting, SideRequest, Sign, StreamSigns, UsageScope,
     UsageSign,
 };
 pub use observation::{AgentEnd, AgentObservation, AgentStepSeen, SignalSent};
 pub use profile::AgentProfile;
-pub(in crate::conform) use profile::Turned;
 pub(in crate::conform) use stream::session;

@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::Value;
 
-use super::{
-    AgentCase, AgentExpectation, AgentKnobWay, AgentManifest, AgentObservation, AgentStep, Errand, Setting, expect,
-    repeat,
-};
+use super::{AgentCase, AgentExpectation, AgentManifest, AgentObservation, AgentStep, Errand, Setting, expect, repeat};
 use crate::conform::suite::{AGENT_CASE, AGENT_MANIFEST};
 use crate::conform::{
     Attestation, CaseDocument, CellWord, Check, Column, CommandReport, Draw, Evidence, Head, ManifestDocument, Profile,
@@ -49,32 +46,6 @@ impl Profile for AgentProfile {
 
     fn commands(seen: &AgentObservation) -> Vec<CommandReport> {
         repeat::commands(seen)
-    }
-}
-
-/// A knob, turned.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::conform) struct Turned {
-    pub(in crate::conform) env: BTreeMap<String, String>,
-    pub(in crate::conform) argv: Vec<String>,
-}
-
-impl Turned {
-    fn in_words(&self) -> String {
-        let env = self.env.iter().map(|(name, value)| format!("{name}={value}"));
-        env.chain(self.argv.iter().cloned()).collect::<Vec<_>>().join(" ")
-    }
-}
-
-impl AgentKnobWay {
-    /// What turns it to this value of the case's unit.
-    pub(in crate::conform) fn set(&self, value: u64) -> Turned {
-        let value = (value / self.per.max(1)).to_string();
-        let fill = |template: &String| template.replace("{value}", &value);
-        Turned {
-            env: self.env.iter().map(|(name, template)| (name.clone(), fill(template))).collect(),
-            argv: self.argv.iter().map(fill).collect(),
-        }
     }
 }
 
@@ -218,6 +189,11 @@ impl ManifestDocument for AgentManifest {
         let argv_knobs = self.knobs.values().any(|way| !way.argv.is_empty());
         if argv_knobs && verbs.iter().any(|argv| !argv.iter().any(|word| word == "{knobs}")) {
             fault("/run", "a knob has arguments, but a verb has no place for them: an argument {knobs}".to_owned());
+        }
+        for (knob, path) in self.knobs.iter().flat_map(|(knob, way)| way.json.keys().map(move |path| (knob, path))) {
+            if self.files.get(path).is_some_and(|text| serde_json::from_str::<Value>(text).is_err()) {
+                fault(&format!("/knobs/{knob}"), format!("{path} is no JSON, so nothing can be merged into it"));
+            }
         }
         for (number, setting) in self.settings.iter().enumerate() {
             let here = format!("/settings/{number}");

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::program::Places;
-use crate::conform::agent::Turned;
+use crate::conform::agent::{Turned, merge};
 use crate::conform::model::{Model, Options, Route, Script, Step as Answer};
 use crate::conform::rig::RigOptions;
 use crate::conform::{AgentCase, AgentExpectation, AgentManifest, Millis, names};
@@ -75,13 +75,34 @@ impl<'a> Bench<'a> {
         for folder in [self.workspace(), self.home(), self.temporary()] {
             scratch::lay(&folder.join(".keep"), b"")?;
         }
-        for (path, content) in &self.manifest.files {
-            scratch::lay(&self.home().join(path), self.places.fill(content).as_bytes())?;
+        for (path, content) in self.homely() {
+            scratch::lay(&self.home().join(path), content.as_bytes())?;
         }
         for (path, content) in &self.case.files {
             scratch::lay(&self.workspace().join(self.text(path)), self.text(content).as_bytes())?;
         }
         Ok(())
+    }
+
+    /// The files below its home: those of the manifest, with what the turned knobs change in them.
+    fn homely(&self) -> BTreeMap<String, String> {
+        let files = self.manifest.files.iter().map(|(path, content)| (path.clone(), self.places.fill(content)));
+        let mut files: BTreeMap<String, String> = files.collect();
+        for (path, change) in self.turned().into_iter().flat_map(|turned| turned.json) {
+            let content = files.entry(path).or_default();
+            // A manifest whose file is no JSON is refused before; one that is not there begins empty.
+            let mut settings = serde_json::from_str(content).unwrap_or(Value::Null);
+            merge(&mut settings, &change);
+            *content = settings.to_string();
+        }
+        files
+    }
+
+    /// The knobs that the case turns, as far as the agent has them.
+    fn turned(&self) -> Vec<Turned> {
+        let turned =
+            self.case.knobs.iter().filter_map(|(knob, value)| Some(self.manifest.knobs.get(knob)?.set(*value)));
+        turned.collect()
     }
 
     pub(super) fn workspace(&self) -> PathBuf {
@@ -106,12 +127,7 @@ impl<'a> Bench<'a> {
 
     /// Program and arguments, and what the environment holds besides the usual.
     pub(super) fn call(&self, template: &[String], places: &Places) -> (Vec<String>, BTreeMap<String, String>) {
-        let turned: Vec<Turned> = self
-            .case
-            .knobs
-            .iter()
-            .filter_map(|(knob, value)| Some(self.manifest.knobs.get(knob)?.set(*value)))
-            .collect();
+        let turned = self.turned();
         let expanded = template.iter().flat_map(|word| match word.as_str() {
             "{knobs}" => turned.iter().flat_map(|it| it.argv.clone()).collect(),
             _ => vec![word.clone()],

@@ -1,0 +1,100 @@
+//! Turning a knob: what a case's figure becomes in one agent's variables, arguments and files.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::AgentKnobWay;
+
+/// A knob, turned.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::conform) struct Turned {
+    pub(in crate::conform) env: BTreeMap<String, String>,
+    pub(in crate::conform) argv: Vec<String>,
+    /// What is merged into JSON files below HOME.
+    pub(in crate::conform) json: BTreeMap<String, Value>,
+}
+
+impl Turned {
+    /// For the report, in one line.
+    pub(super) fn in_words(&self) -> String {
+        let env = self.env.iter().map(|(name, value)| format!("{name}={value}"));
+        let json = self.json.iter().map(|(path, value)| format!("{path}: {value}"));
+        env.chain(self.argv.iter().cloned()).chain(json).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl AgentKnobWay {
+    /// What turns it to this value of the case's unit.
+    pub(in crate::conform) fn set(&self, value: u64) -> Turned {
+        let value = value / self.per.max(1);
+        let fill = |template: &String| template.replace("{value}", &value.to_string());
+        Turned {
+            env: self.env.iter().map(|(name, template)| (name.clone(), fill(template))).collect(),
+            argv: self.argv.iter().map(fill).collect(),
+            json: self.json.iter().map(|(path, template)| (path.clone(), filled(template, value))).collect(),
+        }
+    }
+}
+
+fn filled(template: &Value, value: u64) -> Value {
+    match template {
+        Value::String(text) if text == "{value}" => value.into(),
+        Value::String(text) => text.replace("{value}", &value.to_string()).into(),
+        Value::Array(items) => items.iter().map(|item| filled(item, value)).collect(),
+        Value::Object(map) => map.iter().map(|(key, item)| (key.clone(), filled(item, value))).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Merges one JSON value into another: objects key by key, everything else takes the other's place.
+pub(in crate::conform) fn merge(into: &mut Value, from: &Value) {
+    let Value::Object(from) = from else {
+        *into = from.clone();
+        return;
+    };
+    if !into.is_object() {
+        *into = Map::new().into();
+    }
+    for (key, value) in from {
+        merge(&mut into[key], value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_figure_reaches_variables_arguments_and_files() {
+        let way: AgentKnobWay = serde_json::from_value(json!({
+            "env": {"LIMIT": "{value}s"}, "argv": ["--limit={value}"], "per": 1000, "default": "none",
+            "json": {"settings.json": {"retry": {"wait": "{value}", "unit": "{value} s", "on": true}, "all": ["{value}"]}}
+        }))
+        .expect("a way");
+        let turned = way.set(3000);
+        assert_eq!(turned.env, BTreeMap::from([("LIMIT".to_owned(), "3s".to_owned())]));
+        assert_eq!(turned.argv, ["--limit=3"]);
+        let expected = json!({"retry": {"wait": 3, "unit": "3 s", "on": true}, "all": [3]});
+        assert_eq!(turned.json["settings.json"], expected);
+        let words = turned.in_words();
+        assert!(words.starts_with("LIMIT=3s --limit=3 settings.json: {") && words.contains("\"wait\":3"), "{words}");
+    }
+
+    #[test]
+    fn objects_are_merged_and_everything_else_is_replaced() {
+        for (into, from, expected) in [
+            (json!({"a": 1, "b": {"c": 2}}), json!({"b": {"d": 3}}), json!({"a": 1, "b": {"c": 2, "d": 3}})),
+            (json!({"a": [1, 2]}), json!({"a": [3]}), json!({"a": [3]})),
+            (json!({"a": 1}), json!({"a": {"b": 2}}), json!({"a": {"b": 2}})),
+            (Value::Null, json!({"a": {"b": 2}}), json!({"a": {"b": 2}})),
+            (json!({"a": 1}), json!({}), json!({"a": 1})),
+        ] {
+            let mut merged = into.clone();
+            merge(&mut merged, &from);
+            assert_eq!(merged, expected, "{into} and {from}");
+        }
+    }
+}
