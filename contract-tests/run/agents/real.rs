@@ -62,7 +62,7 @@ struct Installed {
 impl Installed {
     /// `None`, and a word about it, when the agent is not installed.
     fn new(player: Player, script: &str, phases: &str) -> Option<Self> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(".agents/node_modules/.bin");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(".agents/bin");
         let program = folder.join(player.name());
         if !program.exists() {
             // Not by a macro, whose output the test harness keeps to itself.
