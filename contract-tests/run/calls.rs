@@ -30,6 +30,19 @@ fn a_command_is_told_of_the_call() {
 }
 
 #[test]
+fn a_command_is_told_of_a_halt_of_a_run_whose_process_is_gone() {
+    let workspace = blocked("command: 'echo $LOA_ESCALATION_TRIGGER $LOA_PHASE $LOA_ESCALATION_REASON > told'");
+    workspace.plan(&[("design", "echo up > up; sleep 60")]);
+    let mut run = workspace.start();
+    until("the phase is up", || workspace.path("up").exists());
+    run.kill().expect("killed");
+    run.wait().expect("awaited");
+    workspace.loa(&["halt"]).exits(0).says(&["A human is needed"]);
+    assert_eq!(workspace.read("told"), "manual design somebody asked for a halt while nothing ran\n");
+    assert!(workspace.read(".loa-run/history.jsonl").contains("while nothing ran"));
+}
+
+#[test]
 fn whoever_is_not_reached_stops_no_run() {
     for (notify, said) in [
         ("command: 'echo broken pipe >&2; exit 3'", "broken pipe"),

@@ -55,3 +55,29 @@ fn the_users_own_file_is_in_force_and_is_named_when_it_is_wrong() {
     user_file(&workspace, "runtime: { retry: { max: none } }\n");
     workspace.loa(&["config"]).exits(78).says(&["loa-run/config.yaml:1:", "max"]);
 }
+
+#[test]
+fn a_resume_goes_on_with_the_flags_of_the_run_until_it_is_told_otherwise() {
+    let workspace = Workspace::only(&[("design", "exit 1"), ("audit", "true"), ("submit", "test -f go || exit 2")]);
+    let flags = ["run", "--plan", "plan.json", "--skip", "audit", "--set", "runtime.phases.design.skip=true"];
+    workspace.loa(&[&flags[..], &["--set", "runtime.notify.webhook=http://127.0.0.1:1/secret"]].concat()).exits(2);
+    let status = workspace.loa(&["status"]).exits(0).stdout;
+    let said = "started with --skip audit --set runtime.phases.design.skip --set runtime.notify.webhook\n";
+    assert!(status.contains(said), "{status}");
+    let explained = workspace.loa(&["config", "--explain"]).exits(0).stdout;
+    assert!(explained.contains("--skip audit, which this execution was started with"), "{explained}");
+    workspace.loa(&["resolve", "reset"]).exits(0);
+    workspace.resume().exits(2);
+    assert_eq!(workspace.ran(), ["submit", "submit"], "audit and design are passed over again");
+    workspace.loa(&["resolve", "reset"]).exits(0);
+    workspace.loa(&["resume", "--set", "runtime.phases.audit.skip=false"]).exits(2);
+    workspace.write("go", "");
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(0);
+    assert_eq!(workspace.ran()[2..], ["audit", "submit", "submit"], "the last word counts");
+    let text = [workspace.loa(&["status"]).stdout, workspace.loa(&["config", "--explain"]).stdout].concat();
+    assert!(!text.contains("secret"), "{text}");
+    workspace.config("runtime: { retry: { max: 0 } }\n");
+    workspace.run().exits(2);
+    assert_eq!(workspace.starts("design"), 1, "a new execution begins without them");
+}

@@ -265,3 +265,15 @@ fn a_run_in_a_group_that_is_killed_as_a_whole_leaves_nothing() {
     let child = workspace.read("child");
     until("the guard, in a group of its own, ended the rest", || !alive(child.trim()));
 }
+
+#[test]
+fn what_a_finished_execution_left_is_ended_by_the_next_run_too() {
+    let workspace = Workspace::only(&[("design", "true")]);
+    for again in [&["run", "--plan", "plan.json"][..], &["run", "--plan", "plan.json", "--fresh"]] {
+        workspace.run().exits(0);
+        let session = workspace.record()["sessions"][0].as_str().expect("a session").to_owned();
+        let mut left = Command::new("sleep").arg("60").env("LOA_SESSION_ID", session).spawn().expect("sleep");
+        workspace.loa(again).exits(0).says(&["ended 1 processes of the session before"]);
+        assert!(!left.wait().expect("awaited").success());
+    }
+}

@@ -5,6 +5,7 @@
 
 mod agents;
 mod answers;
+mod artifacts;
 mod bad_input;
 mod calls;
 mod configuration;

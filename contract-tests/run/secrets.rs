@@ -56,3 +56,19 @@ fn a_stage_that_never_stops_printing_is_stopped_on_time_and_its_log_ends() {
     assert!(log.contains("bytes are left out here: the log is at its limit]"), "{}", log.len());
     assert!((1 << 20..2 << 20).contains(&log.len()), "{}", log.len());
 }
+
+#[test]
+fn what_a_human_answers_is_written_down_without_its_secrets() {
+    let (token, workspace) = (token(), Workspace::only(&[("design", "exit 2")]));
+    workspace.config("runtime: { redact: [DOOR] }\n");
+    workspace.run().exits(2);
+    let mut answer = workspace.command(&["resolve", "skip_phase", "--notes", &format!("{token} and open-sesame")]);
+    answer.env("DOOR", "open-sesame");
+    super::workspace::finished(answer).exits(0);
+    workspace.resume().exits(0);
+    workspace.loa(&["report"]).exits(0);
+    let all = left_behind(&workspace, &[&workspace.read(".loa-run/report.html")]);
+    assert!(!all.contains(&token) && !all.contains("open-sesame"), "{all}");
+    let summary = workspace.checkpoint("design")["summary"].clone();
+    assert_eq!(summary, "SKIPPED: [REDACTED:github-token] and [REDACTED:$DOOR]");
+}

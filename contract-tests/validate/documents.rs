@@ -71,6 +71,7 @@ fn valid_documents_are_read_into_their_types() {
     reads::<Vec<conform::Clause>>(&conform::CONTRACT_LEDGER);
     reads::<conform::ConformanceReport>(&conform::CONFORMANCE_REPORT);
     reads::<runner::PlanDocument>(&runner::PLAN);
+    reads::<runner::ResolutionDocument>(&runner::RESOLUTION);
 }
 
 #[test]

@@ -11,6 +11,8 @@ use super::keys::{PREFIX, likely_key, runtime_variables};
 pub enum Origin {
     /// A flag of the command line, as it was written.
     Flag(String),
+    /// A flag of an earlier command line of the same execution.
+    Remembered(String),
     /// An environment variable.
     Env(String),
     /// A configuration file: the workspace's, or the user's own.
@@ -28,12 +30,16 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(flag) => f.write_str(flag),
+            Self::Remembered(flag) => write!(f, "{flag}, which this execution was started with"),
             Self::Env(name) => write!(f, "environment variable {name}"),
             Self::File { path, line } => write!(f, "{}:{line}", path.display()),
             Self::Default => f.write_str("default"),
         }
     }
 }
+
+/// The key whose value is shown to nobody.
+pub(super) const SECRET: &str = "runtime.notify.webhook";
 
 /// One value that goes before the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +67,8 @@ impl Override {
             Some((key, value)) if !key.is_empty() => Ok(Self {
                 key: key.to_owned(),
                 value: value.to_owned(),
-                origin: Origin::Flag(format!("--set {assignment}")),
+                // Who knows the address can use it.
+                origin: Origin::Flag(format!("--set {}", if key == SECRET { key } else { assignment })),
             }),
             _ => Err(NotAnAssignment(assignment.to_owned())),
         }

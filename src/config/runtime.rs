@@ -34,6 +34,9 @@ pub struct Runtime {
     /// Most bytes of the log of one attempt, in mebibytes; the end of a longer one is kept as well.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub log_limit_mb: u64,
+    /// Whether the checkpoint of a phase that names no artifacts is given the files that changed while it ran. What git
+    /// ignores does not count, and beyond fifty thousand files nothing is looked at.
+    pub find_artifacts: bool,
 }
 
 impl Default for Runtime {
@@ -49,6 +52,7 @@ impl Default for Runtime {
             notify: Notify::default(),
             redact: keys.map(str::to_owned).to_vec(),
             log_limit_mb: 64,
+            find_artifacts: true,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::origin::SECRET;
 use super::{
     BUILT_IN, BackendKind, BackendSection, Command, ConfigDocument, Notify, OperatorChoice, Origin, Override, Retry,
 };
@@ -170,6 +171,12 @@ impl Settings {
         self.config.runtime.log_limit_mb * 1024 * 1024
     }
 
+    /// Whether the files that a phase changed are looked for when it does not name its artifacts.
+    #[must_use]
+    pub fn find_artifacts(&self) -> bool {
+        self.config.runtime.find_artifacts
+    }
+
     /// Who operates, as far as the configuration says it.
     #[must_use]
     pub fn operator(&self) -> OperatorChoice {
@@ -232,7 +239,7 @@ impl Settings {
         let value = effective(&self.config);
         let explained = |(key, value): (String, Value)| {
             // Who knows the address can use it.
-            let value = if key == "runtime.notify.webhook" { Value::from("(set, and not shown)") } else { value };
+            let value = if key == SECRET { Value::from("(set, and not shown)") } else { value };
             Explained { origin: self.origins.of(&key), key, value }
         };
         leaves(&value).into_iter().map(explained).collect()

@@ -12,7 +12,8 @@ use super::{CompactionLevel, WarningLevel};
 #[schemars(title = "Signal")]
 #[serde(tag = "type")]
 pub enum Signal {
-    /// How many tokens the stage's context holds now. Ours: the contract names no way in.
+    /// How many tokens the stage's context holds now. Ours: the contract names no way in. Goes before what an agent's
+    /// backend reports, until the agent compacts its context or is started anew.
     #[serde(rename = "USAGE")]
     Usage {
         /// Tokens in the context.

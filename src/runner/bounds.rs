@@ -37,6 +37,8 @@ pub struct Bounds {
     pub redactor: Redactor,
     /// Bytes that the log of one attempt may hold, apart from the end of a longer one.
     pub log_limit: u64,
+    /// Whether the files that a phase changed are looked for when it does not name its artifacts.
+    pub find_artifacts: bool,
 }
 
 /// How long a process may take to obey TERM before it is killed.
@@ -58,6 +60,7 @@ impl From<&Settings> for Bounds {
             memories: settings.memory_dir().map(str::to_owned),
             redactor: redactor(settings),
             log_limit: settings.log_limit(),
+            find_artifacts: settings.find_artifacts(),
         }
     }
 }

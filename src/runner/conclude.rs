@@ -111,7 +111,7 @@ fn checkpoint(id: &ExecutionId, phase: Phase, concluded: &Concluded, now: Timest
         exit_code: concluded.outcome.exit,
         summary: marked(concluded, summary.unwrap_or_else(|| own_summary(phase, concluded))),
         decisions: result.decisions,
-        artifacts: result.artifacts,
+        artifacts: if result.artifacts.is_empty() { concluded.artifacts.clone() } else { result.artifacts },
         errors,
         metrics: Some(Metrics {
             duration_ms: millis(concluded.duration),

@@ -37,6 +37,8 @@ pub(super) struct ContextWatch {
     due: bool,
     /// What the stage last asked to be cleared and to be kept.
     asked: Option<(Vec<String>, Vec<String>)>,
+    /// The stage said itself how full the context is, and nothing happened since that would make its word old.
+    stage_speaks: bool,
 }
 
 /// Who compacts the context of a stage.
@@ -91,6 +93,7 @@ impl ContextWatch {
             overflow: false,
             asked: None,
             due: false,
+            stage_speaks: false,
         })
     }
 
@@ -109,19 +112,29 @@ impl ContextWatch {
         self.due
     }
 
-    /// Takes note of what the agent said about the size of its context.
+    /// An invocation of the agent begins: what the stage said in the one before is about another context.
+    pub(super) fn invocation_begins(&mut self) {
+        self.stage_speaks = false;
+    }
+
+    /// Takes note of what the agent's backend read about the size of its context. Where the stage says it itself, by a
+    /// signal, its word is what counts: the contract's interface is spoken to on purpose, a backend's figure is inferred.
     pub(super) fn reported(
         &mut self,
         tokens: u64,
         now: Timestamp,
         listener: &mut dyn Listener,
     ) -> Result<(), RunError> {
+        if self.stage_speaks {
+            return Ok(());
+        }
         let warning = self.usage(tokens, listener)?;
         Ok(write_context_state(&self.layout, &context_state(&self.bounds, warning, now))?)
     }
 
     /// Takes note that the agent freed this many tokens, by itself or on request.
     pub(super) fn agent_compacted(&mut self, freed: u64) -> Result<(), RunError> {
+        self.stage_speaks = false;
         self.complete(freed, 0)
     }
 
@@ -141,7 +154,10 @@ impl ContextWatch {
         let mut last = None;
         for signal in self.signals.read() {
             match signal {
-                Ok(Signal::Usage { context_tokens }) => last = Some(self.usage(context_tokens, listener)?),
+                Ok(Signal::Usage { context_tokens }) => {
+                    self.stage_speaks = true;
+                    last = Some(self.usage(context_tokens, listener)?);
+                }
                 Ok(Signal::CompactionRequest { clear_targets, preserve }) if self.bounds.editing.is_some() => {
                     self.asked = Some((clear_targets, preserve));
                     self.compact(CompactionLevel::Standard, listener)?;

@@ -17,6 +17,7 @@ use crate::system::clock::{self, Moment};
 use crate::system::guard::Guard;
 use crate::system::lock::Lock;
 use crate::system::process::{Interrupt, Interrupts};
+use crate::system::tree::Tree;
 use crate::system::{files, sweep};
 
 /// How often the elapsed time of a long stage reaches the disk.
@@ -70,6 +71,8 @@ pub struct Engine<'a> {
     pub(super) listener: &'a mut dyn Listener,
     /// Up to here the time is in the counters.
     pub(super) charged: Moment,
+    /// The workspace's files as the last phase left them, when somebody looked.
+    pub(super) tree: Option<Tree>,
     /// When the record reached the disk.
     pub(super) saved: Moment,
     pub(super) _lock: Lock,

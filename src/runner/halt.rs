@@ -1,11 +1,12 @@
 //! Stops an execution from another process (trigger `manual`).
 
 use super::escalate::{Cause, call_human};
+use super::recorder::escalated;
 use super::session::take;
 use super::standing::Standing;
 use super::{Call, RunError};
-use crate::contract::EscalationTrigger;
-use crate::store::{Layout, RunStatus, read_record};
+use crate::contract::{EscalationTrigger, ExecutionId};
+use crate::store::{History, Layout, RunStatus, read_record};
 use crate::system::clock;
 use crate::system::files::{self, Privacy};
 use crate::system::lock::{Holder, Lock, LockError};
@@ -16,7 +17,12 @@ pub enum Halted {
     /// The process that works on it was asked; it ends its stage, writes the report and exits.
     Asked(Holder),
     /// Nobody worked on it; the report is written.
-    Done(Call),
+    Done {
+        /// The execution.
+        execution: ExecutionId,
+        /// What people are to be told.
+        call: Call,
+    },
 }
 
 /// Asks for a halt. Whoever works on the execution sees the request within moments.
@@ -61,5 +67,8 @@ fn halt_idle(layout: &Layout, _lock: Lock) -> Result<Halted, RunError> {
     let cause = Cause { trigger: EscalationTrigger::Manual, phase, active: None, reason };
     let now = standing.stamp(clock::now().wall());
     let report = call_human(layout, &mut standing, &session, &cause, now)?;
-    Ok(Halted::Done(Call { trigger: cause.trigger, phase, reason: reason.to_owned(), report }))
+    let call = Call { trigger: cause.trigger, phase, reason: reason.to_owned(), report };
+    // The report stands; that its line is missing in the history changes nothing.
+    let _ = History::open(layout).and_then(|mut history| history.append(clock::now().wall(), escalated(&call)));
+    Ok(Halted::Done { execution: standing.record.execution_id, call })
 }

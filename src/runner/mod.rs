@@ -3,7 +3,7 @@
 //! Level 3 of the house. One [`Engine`] owns the state of one execution in one workspace, under a lock:
 //!
 //! - `session` begins or resumes an execution; `engine` walks its phases; `phase` runs one with its retries; `attempt` runs
-//!   its work and gate once, with a `log`; `context` watches what the stage signals meanwhile.
+//!   its work and gate once, with a `log`; `context` watches what the stage signals meanwhile, `artifacts` what it does to the workspace's files.
 //! - `port` is what is asked of an agent; `agent` brings one through an attempt, invocation by invocation; `talk` listens
 //!   to one invocation.
 //! - `decision` and the rules in `policy` decide, without effects; `conclude` and `escalate` make it durable.
@@ -13,6 +13,7 @@
 //! Whoever watches is a [`Listener`], [`Recorder`] among them, which keeps the history on disk; nothing here prints.
 
 mod agent;
+mod artifacts;
 mod attempt;
 mod awaiting;
 mod bounds;
@@ -33,6 +34,7 @@ mod plan_file;
 mod port;
 mod progress;
 mod recorder;
+mod resolution_file;
 mod resolve;
 mod session;
 mod stage_files;
@@ -46,12 +48,13 @@ pub use bounds::Bounds;
 pub use engine::{Call, End, Engine, Pause};
 pub use error::RunError;
 pub use halt::{Halted, halt};
-pub use notify::Notification;
+pub use notify::{Herald, Notification};
 pub use plan::{AgentWork, Plan, PlanError, Selection, Stage, Work};
 pub use plan_file::{PLAN, PlanDocument, PlannedPhase, read_plan};
 pub use port::{AgentEnd, AgentEvent, Backend, Backends, Capabilities, Invocation, Surroundings, Task};
 pub use progress::{CompactionMeans, Listener, Progress};
 pub use recorder::Recorder;
+pub use resolution_file::{RESOLUTION, ResolutionDocument};
 pub use resolve::{Resolved, resolve};
 pub use session::{Mode, Request};
 pub use status::{Pending, PhaseLine, Status, state, status};

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::Progress;
 use super::engine::{Call, End, Engine};
 use super::stage_files::SESSION_VARIABLE;
+use super::{Bounds, Listener, Progress};
 use crate::config::Settings;
+use crate::contract::ExecutionId;
+use crate::store::Layout;
 use crate::system::process::{Command, Exit, capture};
 use crate::system::webhook;
 
@@ -38,10 +40,32 @@ impl Engine<'_> {
     /// Tells them, when the session ends with a call.
     pub(super) async fn notify(&mut self, end: &End) {
         let End::Escalated(call) = end else { return };
+        let (execution, withheld) = (&self.standing.record.execution_id, &self.backends.withheld_from(None));
+        let herald = Herald { layout: &self.layout, execution, bounds: &self.bounds, withheld };
+        herald.tell(call, self.listener).await;
+    }
+}
+
+/// Who tells people of the calls of one execution.
+#[derive(Debug, Clone, Copy)]
+pub struct Herald<'a> {
+    /// Where it works.
+    pub layout: &'a Layout,
+    /// The execution.
+    pub execution: &'a ExecutionId,
+    /// How people are told, and what must not be said.
+    pub bounds: &'a Bounds,
+    /// Variables that are not for the command.
+    pub withheld: &'a [String],
+}
+
+impl Herald<'_> {
+    /// Tells them of a call, by every means that is configured.
+    pub async fn tell(&self, call: &Call, listener: &mut dyn Listener) {
         let Notification { command, webhook, time } = self.bounds.notification.clone();
         if let Some(argv) = command {
             let failed = self.by_command(&argv, call, time).await.err();
-            self.listener.on(&Progress::Notified { means: "command", failed: failed.as_deref() });
+            listener.on(&Progress::Notified { means: "command", failed: failed.as_deref() });
         }
         if let Some(url) = webhook {
             let posted = tokio::time::timeout(time, webhook::post(url, self.message(call), time)).await;
@@ -51,7 +75,7 @@ impl Engine<'_> {
                 Err(_) => Some(format!("no answer within {} ms", time.as_millis())),
             };
             let failed = failed.map(|reason| self.bounds.redactor.text(&reason));
-            self.listener.on(&Progress::Notified { means: "webhook", failed: failed.as_deref() });
+            listener.on(&Progress::Notified { means: "webhook", failed: failed.as_deref() });
         }
     }
 
@@ -61,14 +85,14 @@ impl Engine<'_> {
             .args(arguments)
             .folder(self.layout.workspace())
             .env_remove(SESSION_VARIABLE)
-            .env("LOA_EXECUTION_ID", self.execution().as_str())
+            .env("LOA_EXECUTION_ID", self.execution.as_str())
             .env("LOA_PHASE", call.phase.as_str())
             .env("LOA_WORKSPACE", self.layout.workspace())
             .env("LOA_ESCALATION_TRIGGER", call.trigger.as_str())
             .env("LOA_ESCALATION_REASON", &call.reason)
             .env("LOA_ESCALATION_REPORT", &call.report.markdown)
             .env("LOA_ESCALATION_REPORT_YAML", &call.report.yaml);
-        let command = self.backends.withheld_from(None).iter().fold(command, Command::env_remove);
+        let command = self.withheld.iter().fold(command, Command::env_remove);
         let captured = capture(&command, 4096, time).await;
         let said = String::from_utf8_lossy(&captured.stderr);
         let last = said.lines().rfind(|line| !line.trim().is_empty()).map(|line| format!(": {}", line.trim()));
@@ -85,7 +109,7 @@ impl Engine<'_> {
         let document = json!({
             "event": "escalation",
             "text": text,
-            "execution_id": self.execution(),
+            "execution_id": self.execution,
             "phase": call.phase,
             "trigger": call.trigger,
             "reason": call.reason,

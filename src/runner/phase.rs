@@ -7,7 +7,7 @@ use super::decision::is_remediable;
 use super::engine::Engine;
 use super::watch::{Stop, signal_or_tick};
 use super::{Progress, RunError, Stage};
-use crate::contract::{Action, Phase, PhaseError, PhaseExit};
+use crate::contract::{Action, Artifact, Phase, PhaseError, PhaseExit};
 use crate::policy::{Outcome, Signature};
 use crate::store::Active;
 use crate::system::clock;
@@ -32,6 +32,8 @@ pub(super) struct Concluded {
     /// How each attempt failed.
     pub(super) failures: Vec<Option<Signature>>,
     pub(super) remediable: bool,
+    /// What it did to the workspace's files, where it does not say it itself.
+    pub(super) artifacts: Vec<Artifact>,
 }
 
 impl Engine<'_> {
@@ -41,7 +43,9 @@ impl Engine<'_> {
         if stage.agent().is_some() && earlier.is_none() {
             self.forget_session(phase)?;
         }
-        let mut active = earlier.unwrap_or(Active { phase, attempt: 1, failures: Vec::new() });
+        let before = self.files_before(earlier.as_ref().and_then(|active| active.began));
+        let first = || Active { phase, attempt: 1, failures: Vec::new(), began: Some(clock::now().wall()) };
+        let mut active = earlier.unwrap_or_else(first);
         self.record().active = Some(active.clone());
         // Nothing that a resume could not do without: a first attempt begins again as a first attempt.
         self.save_soon()?;
@@ -68,7 +72,9 @@ impl Engine<'_> {
             if last.overflow || outcome.action(attempt - 1, retries) != Action::Retry {
                 let failures = active.failures;
                 let duration = clock::now().since(began);
-                let concluded = Concluded { outcome, last, attempts: attempt, duration, failures, remediable };
+                let artifacts = self.artifacts(phase, before.as_ref(), last.result.as_ref());
+                let concluded =
+                    Concluded { outcome, last, attempts: attempt, duration, failures, remediable, artifacts };
                 return Ok(PhaseEnd::Concluded(Box::new(concluded)));
             }
             active.attempt += 1;

@@ -42,7 +42,7 @@ impl Listener for Recorder<'_> {
     }
 }
 
-fn escalated(call: &Call) -> HistoryEvent {
+pub(super) fn escalated(call: &Call) -> HistoryEvent {
     HistoryEvent::Escalated { trigger: call.trigger, phase: call.phase, reason: call.reason.clone() }
 }
 

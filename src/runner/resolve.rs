@@ -5,6 +5,7 @@ use super::conclude::skipped;
 use super::session::{start_over, take};
 use super::standing::Standing;
 use crate::contract::{ExecutionId, Phase, Resolution, ResolutionAction};
+use crate::policy::Redactor;
 use crate::store::{
     ApprovalState, Layout, PendingEscalation, RecordedResolution, RunStatus, read_record, write_record,
 };
@@ -21,11 +22,13 @@ pub struct Resolved {
     pub resumable: bool,
 }
 
-/// Records the answer durably; `resume` then goes on.
+/// Records the answer durably, without what the redactor takes out of its notes; `resume` then goes on.
 ///
 /// # Errors
 /// [`RunError`]: a run still works here, nothing waits for an answer, or something cannot be read or written.
-pub fn resolve(layout: &Layout, resolution: &Resolution) -> Result<Resolved, RunError> {
+pub fn resolve(layout: &Layout, resolution: &Resolution, redactor: &Redactor) -> Result<Resolved, RunError> {
+    let notes = resolution.notes.as_deref().map(|notes| redactor.text(notes));
+    let resolution = &Resolution { notes, ..resolution.clone() };
     let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
     if !layout.record().exists() {
         return Err(none());

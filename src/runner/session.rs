@@ -14,8 +14,8 @@ use super::{memory, operator};
 use crate::contract::{Checkpoint, ExecutionId, Phase, PhaseExit, SessionId};
 use crate::policy::{TriggerCounters, check_limits};
 use crate::store::{
-    ApprovalState, Layout, OriginKind, RECORD_VERSION, RunOrigin, RunRecord, RunStatus, StoreError, put_away,
-    read_checkpoints, read_context_state, read_record, succeed, write_context_state, write_operator,
+    ApprovalState, Layout, OriginKind, RECORD_VERSION, RecordedOverride, RunOrigin, RunRecord, RunStatus, StoreError,
+    put_away, read_checkpoints, read_context_state, read_record, succeed, write_context_state, write_operator,
 };
 use crate::system::guard::Guard;
 use crate::system::lock::Lock;
@@ -44,6 +44,8 @@ pub struct Request {
     pub backends: Backends,
     /// Where that came from.
     pub origin: RunOrigin,
+    /// What the command line said over the configuration, now and before; kept for the next resume.
+    pub overrides: Vec<RecordedOverride>,
     /// The bounds of the run.
     pub bounds: Bounds,
     /// Whether an execution is begun or continued.
@@ -59,7 +61,7 @@ impl<'a> Engine<'a> {
     /// [`RunError`]: somebody else works here, the execution that is there does not fit the mode, something on disk is
     /// not valid or cannot be written. Nothing was started then.
     pub fn begin(request: Request, interrupts: Interrupts, listener: &'a mut dyn Listener) -> Result<Self, RunError> {
-        let Request { layout, plan, backends, origin, bounds, mode, program } = request;
+        let Request { layout, plan, backends, origin, overrides, bounds, mode, program } = request;
         for (stage, agent) in plan.stages().iter().filter_map(|stage| Some((stage, stage.agent()?))) {
             if backends.get(&agent.backend).is_none() {
                 return Err(PlanError::NoBackend { phase: stage.phase, backend: agent.backend.clone() }.into());
@@ -67,7 +69,9 @@ impl<'a> Engine<'a> {
         }
         let lock = take(&layout)?;
         let now = clock::now();
-        let (mut record, resumed) = find(&layout, mode, || new_record(&plan, origin.clone(), now.wall()))?;
+        let earlier = read_record(&layout);
+        let last = earlier.as_ref().ok().and_then(|record| record.as_ref()?.sessions.last().cloned());
+        let (mut record, resumed) = find(&layout, mode, earlier, || new_record(&plan, origin.clone(), now.wall()))?;
         if record.status == RunStatus::Ready {
             record.phases = plan.phases();
         }
@@ -76,9 +80,10 @@ impl<'a> Engine<'a> {
         }
         put_away(&layout, &Standing::read(&layout, record.clone())?.foreign())?;
         let mut standing = Standing::read(&layout, record.clone())?;
-        let swept = clear_up(&layout, &record)?;
+        let swept = clear_up(&layout, last.as_ref())?;
         let session = new_session();
         record.origin = origin;
+        record.overrides = overrides;
         record.status = RunStatus::Running;
         record.epoch += 1;
         record.sessions.push(session.clone());
@@ -106,6 +111,7 @@ impl<'a> Engine<'a> {
             interrupts,
             listener,
             charged: now,
+            tree: None,
             saved: now,
             _lock: lock,
         };
@@ -146,6 +152,7 @@ pub(super) fn blank_record(id: ExecutionId, phases: Vec<Phase>, origin: RunOrigi
         sessions: Vec::new(),
         epoch: 0,
         origin,
+        overrides: Vec::new(),
         phases,
         status: RunStatus::Ready,
         started_at: now,
@@ -163,8 +170,13 @@ pub(super) fn blank_record(id: ExecutionId, phases: Vec<Phase>, origin: RunOrigi
 }
 
 /// The execution to work on, and whether it was there before; what it takes the place of is put aside.
-fn find(layout: &Layout, mode: Mode, fresh: impl FnOnce() -> RunRecord) -> Result<(RunRecord, bool), RunError> {
-    let record = match read_record(layout) {
+fn find(
+    layout: &Layout,
+    mode: Mode,
+    earlier: Result<Option<RunRecord>, StoreError>,
+    fresh: impl FnOnce() -> RunRecord,
+) -> Result<(RunRecord, bool), RunError> {
+    let record = match earlier {
         // Nobody can read it, and it is to be put aside.
         Err(StoreError::Invalid { .. }) if mode == Mode::Fresh => None,
         record => record?,
@@ -221,13 +233,12 @@ pub(super) fn newest(checkpoints: &[Checkpoint]) -> Option<ExecutionId> {
 }
 
 /// Ends what a dead session left running and removes what it left half written.
-fn clear_up(layout: &Layout, record: &RunRecord) -> Result<usize, RunError> {
+fn clear_up(layout: &Layout, last: Option<&SessionId>) -> Result<usize, RunError> {
     for folder in [layout.run(), layout.checkpoints(), layout.escalations()] {
         files::remove_unfinished(&folder)?;
     }
     files::remove(&layout.halt_request())?;
     // Whatever the record says of its end: it may have died between that and the end of its processes.
-    let last = record.sessions.last();
     Ok(last.map_or(0, |session| sweep::end_processes_with(SESSION_VARIABLE, session.as_str())))
 }
 
@@ -245,7 +256,10 @@ fn prepare(layout: &Layout, bounds: &Bounds, now: Timestamp) -> Result<(), RunEr
 pub(super) fn start_over(layout: &Layout, record: &RunRecord) -> Result<RunRecord, RunError> {
     let now = clock::now().wall();
     let id = ExecutionId::new(ids::execution(now)).expect("a fresh id is not empty");
-    let fresh = blank_record(id, record.phases.clone(), record.origin.clone(), now);
+    let mut fresh = blank_record(id, record.phases.clone(), record.origin.clone(), now);
+    fresh.overrides.clone_from(&record.overrides);
+    // The next session will not know of this one's.
+    clear_up(layout, record.sessions.last())?;
     succeed(layout, Some(&record.execution_id), &fresh)?;
     Ok(fresh)
 }

@@ -10,7 +10,7 @@ use super::conclude::UNVERIFIED;
 use super::session::{blank_record, newest};
 use super::standing::Standing;
 use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress};
-use crate::store::{Layout, OriginKind, RunOrigin, RunStatus, read_checkpoints, read_record};
+use crate::store::{Layout, OriginKind, RecordedOverride, RunOrigin, RunStatus, read_checkpoints, read_record};
 use crate::system::clock;
 use crate::system::lock::{Holder, Lock};
 
@@ -33,6 +33,9 @@ pub struct Status {
     /// The attempt of the phase that is being worked on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
+    /// The flags that it was started with and goes on with, without their values.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
     /// Its phases, in the order in which they run.
     pub phases: Vec<PhaseLine>,
     /// What waits for an answer.
@@ -94,9 +97,15 @@ pub fn status(layout: &Layout) -> Result<Status, RunError> {
         elapsed_ms: u64::try_from(record.counters.elapsed().as_millis()).unwrap_or(u64::MAX),
         remediation_loops: record.counters.remediation_loops(),
         attempt: working.map(|active| active.attempt),
+        flags: record.overrides.iter().map(flag).collect(),
         phases: record.phases.iter().map(line).collect(),
         pending: pending.map(|p| Pending { trigger: p.trigger, phase: p.phase, report: p.report.clone() }),
     })
+}
+
+/// A flag without its value, which may be a secret.
+fn flag(remembered: &RecordedOverride) -> String {
+    remembered.flag.split_once('=').map_or(remembered.flag.as_str(), |(flag, _)| flag).to_owned()
 }
 
 /// The contract's `getState`.

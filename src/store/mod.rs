@@ -28,7 +28,7 @@ pub use layout::Layout;
 pub use operator::write_operator;
 pub use past::{FiledReport, Past, archived_names, read_past, read_reports};
 pub use record::{
-    Active, ApprovalState, CycleMark, OriginKind, PendingEscalation, RECORD_VERSION, RecordedResolution, RunOrigin,
-    RunRecord, RunStatus, note_record, read_record, write_record,
+    Active, ApprovalState, CycleMark, OriginKind, PendingEscalation, RECORD_VERSION, RecordedOverride,
+    RecordedResolution, RunOrigin, RunRecord, RunStatus, note_record, read_record, write_record,
 };
 pub use session::{AgentRecord, InvocationRecord, SESSION_VERSION, read_agent_record, write_agent_record};

@@ -29,6 +29,9 @@ pub struct RunRecord {
     pub epoch: u64,
     /// Where the plan came from.
     pub origin: RunOrigin,
+    /// What the command line said over the configuration, newest last: a resume goes on with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<RecordedOverride>,
     /// The phases of this execution, in the order in which they run.
     pub phases: Vec<Phase>,
     /// Where it stands.
@@ -72,6 +75,18 @@ pub struct RunOrigin {
     /// The plan's file, absolute; absent for a configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
+}
+
+/// A value that the command line put over the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedOverride {
+    /// The key with dots.
+    pub key: String,
+    /// The value, as it was written.
+    pub value: String,
+    /// The flag that said it.
+    pub flag: String,
 }
 
 /// What kind of file a plan came from.
@@ -130,6 +145,9 @@ pub struct Active {
     pub attempt: u32,
     /// How its earlier attempts failed.
     pub failures: Vec<Option<Signature>>,
+    /// When its first attempt began; absent in records of earlier programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<Timestamp>,
 }
 
 /// What the work looked like at one moment.

@@ -14,4 +14,5 @@ pub mod lock;
 pub mod process;
 pub mod scratch;
 pub mod sweep;
+pub mod tree;
 pub mod webhook;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::standin::recordings;
 use super::{Player, StandIn};
 
 const LIMITS: &str = "autonomous_agent: { context: { soft_limit_tokens: 1000, hard_limit_tokens: 2000 } }\n";
@@ -52,6 +53,61 @@ fn what_an_agent_uses_is_its_context_and_its_limits_are_its_own() {
         };
         assert!(format!("{}{}", agent.environment(1), agent.arguments(1)).contains(told), "{player:?}");
     }
+}
+
+/// The agent answers with 500 tokens, runs a tool that signals 700, and says the rest.
+fn signals(rest: &str) -> StandIn {
+    let agent = StandIn::new(Player::Claude);
+    agent.says("1", &answers(&[500]), 0);
+    agent.does(
+        "1",
+        &format!(
+            "until grep -q 500 $LOA_EVENT_FILE; do sleep 0.005; done\n\
+             echo '{{\"type\":\"USAGE\",\"context_tokens\":700}}' >> $LOA_SIGNAL_FILE\n\
+             until grep -q 700 $LOA_EVENT_FILE; do sleep 0.005; done\n\
+             cat <<'END'\n{rest}\nEND"
+        ),
+    );
+    agent
+}
+
+/// The answer of the next turn.
+fn next_turn(tokens: u64) -> String {
+    answers(&[0, tokens]).lines().last().expect("an answer").to_owned()
+}
+
+fn tracked(agent: &StandIn) -> Vec<u64> {
+    let current = events(agent, "CONTEXT_CURRENT");
+    current.iter().filter_map(|event| event["current_tokens"].as_u64()).collect()
+}
+
+#[test]
+fn a_stage_that_signals_its_usage_speaks_for_its_context() {
+    let agent = signals(&format!("{}\n{DONE}", next_turn(300)));
+    agent.run().exits(0);
+    assert_eq!(tracked(&agent), [500, 700], "what the agent reports of its next turn is not what the stage said");
+    let state = agent.workspace.read(".loa-checkpoint/context-state.yaml");
+    assert!(state.contains("current_tokens: 700\n"), "{state}");
+}
+
+#[test]
+fn the_word_of_a_stage_is_old_when_the_agent_compacted_its_context() {
+    let boundary =
+        r#"{"type":"system","subtype":"compact_boundary","compact_metadata":{"pre_tokens":700,"post_tokens":200}}"#;
+    let agent = signals(&format!("{boundary}\n{}\n{DONE}", next_turn(300)));
+    agent.run().exits(0);
+    assert_eq!(tracked(&agent), [500, 700, 300]);
+}
+
+#[test]
+fn the_word_of_a_stage_is_old_when_the_agent_is_started_again() {
+    let recorded =
+        std::fs::read_to_string(recordings().join("claude-code/prompt-too-long.jsonl")).expect("a recording");
+    let agent = signals(recorded.lines().last().expect("a result"));
+    agent.says("rest", &format!("{}{DONE}\n", answers(&[400])), 0);
+    agent.run().exits(0);
+    assert_eq!(agent.classes(), ["overflow", "done", "done"], "two more in the same attempt");
+    assert_eq!(tracked(&agent), [500, 700, 400, 400]);
 }
 
 #[test]

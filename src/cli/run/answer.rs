@@ -6,6 +6,8 @@ use camino::Utf8Path;
 use serde_json::json;
 use tokio::runtime::Runtime;
 
+use super::args::LoaRun;
+use super::given::settings;
 use super::refusal::of_run;
 use super::show::print_json;
 use crate::cli::console::{print, say};
@@ -13,19 +15,15 @@ use crate::cli::{ExitStatus, Failure};
 use crate::contract::{Resolution, ResolutionAction};
 use crate::diag::Budget;
 use crate::diag::render::all;
-use crate::runner::{Awaited, await_resolution, resolve};
-use crate::schema::{Checker, Kind};
+use crate::policy::Redactor;
+use crate::runner::{Awaited, Bounds, RESOLUTION, ResolutionDocument, await_resolution, resolve};
+use crate::schema::Checker;
 use crate::store::{Layout, RunStatus};
 use crate::system::process::{Interrupt, Interrupts};
 use crate::system::{env, files};
 
 /// The variables that answer when neither the command line nor a file does.
 const VARIABLES: [&str; 2] = ["LOA_RESOLUTION", "LOA_RESOLUTION_NOTES"];
-
-/// A file with an answer.
-const RESOLUTION: Kind = Kind::of::<Resolution>("resolution", || {
-    vec![json!({ "action": "fix_and_resume", "notes": "the token is renewed" })]
-});
 
 #[derive(Debug, thiserror::Error)]
 #[error("no answer was given")]
@@ -53,7 +51,7 @@ pub(super) fn resolution(
     Ok(with_notes(action?, env::var(VARIABLES[1])))
 }
 
-fn from_file(path: &Path) -> Result<Resolution, Failure> {
+fn from_file(path: &Path) -> Result<ResolutionDocument, Failure> {
     let budget = Budget::default();
     let bytes = files::read(path, budget.bytes).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
     let name = path.display().to_string();
@@ -65,9 +63,14 @@ fn from_file(path: &Path) -> Result<Resolution, Failure> {
 }
 
 /// Records the answer.
-pub(super) fn answer(layout: &Layout, resolution: &Resolution, json: bool) -> Result<ExitStatus, Failure> {
-    let resolved = resolve(layout, resolution).map_err(of_run)?;
-    if json {
+pub(super) fn answer(layout: &Layout, resolution: &Resolution, args: &LoaRun) -> Result<ExitStatus, Failure> {
+    // What must not be written down stands in the configuration; an answer without a word needs none.
+    let redactor = match resolution.notes {
+        Some(_) => Bounds::from(&settings(layout, args)?).redactor,
+        None => Redactor::default(),
+    };
+    let resolved = resolve(layout, resolution, &redactor).map_err(of_run)?;
+    if args.json {
         let resumable = resolved.resumable;
         print_json(&json!({ "execution_id": resolved.execution, "phase": resolved.phase, "resumable": resumable }))?;
     } else if resolved.resumable {

@@ -10,22 +10,20 @@ use super::answer::{answer, resolution, wait};
 use super::args::{LoaRun, Verb};
 use super::doctor::doctor;
 use super::explain::config;
+use super::given::{origin, overrides, planned, recorded_origin, settings};
+use super::halt::ask_to_halt;
 use super::logs::logs;
-use super::refusal::{of_config, of_run};
+use super::refusal::of_run;
 use super::report::{escalations, report};
 use super::show::{plan_json, plan_text, print_json, status_text};
-use super::terminal::{Terminal, surfaced};
+use super::terminal::Terminal;
 use crate::backend::backends;
 use crate::cli::console::{print, say};
 use crate::cli::defect::guarded;
 use crate::cli::{ExitStatus, Failure, finish, parse};
-use crate::config::{FILE_NAME, Origin, Override, Settings, TEMPLATE, USER_FILE, from_environment, load};
-use crate::diag::render::all;
-use crate::runner::{
-    Bounds, Call, End, Engine, Halted, Mode, Plan, Recorder, Request, RunError, Selection, halt, read_plan, state,
-    status,
-};
-use crate::store::{Layout, OriginKind, RunOrigin, read_record};
+use crate::config::{FILE_NAME, TEMPLATE};
+use crate::runner::{Bounds, Call, End, Engine, Mode, Plan, Recorder, Request, Selection, state, status};
+use crate::store::Layout;
 use crate::system::files::{self, FileError, Privacy};
 use crate::system::process::{Interrupt, Interrupts};
 use crate::system::{env, git, guard};
@@ -63,14 +61,16 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
             }
             let mode = if *fresh { Mode::Fresh } else { Mode::New };
             let (backends, bounds) = (backends(&plan, &settings), Bounds::from(&settings));
-            execute_and_wait(args, Request { layout, backends, plan, origin, bounds, mode, program: program()? }, *wait)
+            let (overrides, program) = (overrides(&layout, args), program()?);
+            let request = Request { layout, plan, backends, origin, overrides, bounds, mode, program };
+            execute_and_wait(args, request, *wait)
         }
         Verb::Resume { plan, wait } => execute_and_wait(args, resumption(args, layout, plan.as_deref())?, *wait),
         Verb::Status => show_status(&layout, args.json),
         Verb::State => print_json(&state(&layout).map_err(of_run)?).map(|()| ExitStatus::Success),
-        Verb::Halt => ask_to_halt(&layout, args.json),
+        Verb::Halt => ask_to_halt(&layout, args),
         Verb::Resolve { action, file, notes } => {
-            answer(&layout, &resolution(*action, file.as_deref(), notes.as_deref())?, args.json)
+            answer(&layout, &resolution(*action, file.as_deref(), notes.as_deref())?, args)
         }
         Verb::Logs { phase, attempt, follow } => logs(&layout, *phase, *attempt, *follow, args.json),
         Verb::Doctor => doctor(&layout, args),
@@ -90,13 +90,13 @@ fn resumption(args: &LoaRun, layout: Layout, plan: Option<&Path>) -> Result<Requ
     let settings = settings(&layout, args)?;
     let plan = planned(&origin, &settings).map_err(of_run)?;
     let (backends, bounds, mode) = (backends(&plan, &settings), Bounds::from(&settings), Mode::Resume);
-    Ok(Request { layout, plan, backends, origin, bounds, mode, program: program()? })
+    let (overrides, program) = (overrides(&layout, args), program()?);
+    Ok(Request { layout, plan, backends, origin, overrides, bounds, mode, program })
 }
 
 /// Runs a session, and with `wait` another after each answer, in one process.
 fn execute_and_wait(args: &LoaRun, request: Request, waits: bool) -> Result<ExitStatus, Failure> {
-    let internal = |error| Failure::new(ExitStatus::Internal, error);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(internal)?;
+    let runtime = runtime()?;
     let mut request = request;
     loop {
         let layout = request.layout.clone();
@@ -111,6 +111,11 @@ fn execute_and_wait(args: &LoaRun, request: Request, waits: bool) -> Result<Exit
     }
 }
 
+pub(super) fn runtime() -> Result<Runtime, Failure> {
+    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| Failure::new(ExitStatus::Internal, error))
+}
+
 fn workspace(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     let missing = |path: &Path, source| {
         let path = path.to_path_buf();
@@ -122,56 +127,6 @@ fn workspace(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     };
     let absolute = path.canonicalize().map_err(|error| missing(&path, error))?;
     if absolute.is_dir() { Ok(absolute) } else { Err(missing(&path, std::io::ErrorKind::NotADirectory.into())) }
-}
-
-pub(super) fn settings(layout: &Layout, args: &LoaRun) -> Result<Settings, Failure> {
-    let mut overrides = from_environment(&env::vars());
-    overrides.extend(skipped(&args.command));
-    overrides.extend(args.overrides.iter().cloned());
-    let path = layout.workspace().join(FILE_NAME);
-    let user = env::config_home().map(|folder| folder.join(USER_FILE));
-    let settings = load(&path, user.as_deref(), overrides).map_err(of_config)?;
-    warn(&path, &settings);
-    Ok(settings)
-}
-
-/// The phases that the command line passes over, as values of the configuration.
-fn skipped(verb: &Verb) -> Vec<Override> {
-    let Verb::Run { skip, .. } = verb else { return Vec::new() };
-    let over = |phase: &crate::contract::Phase| Override {
-        key: format!("runtime.phases.{phase}.skip"),
-        value: "true".to_owned(),
-        origin: Origin::Flag(format!("--skip {phase}")),
-    };
-    skip.iter().map(over).collect()
-}
-
-/// Shows what in the configuration is allowed and still worth a look.
-fn warn(path: &Path, settings: &Settings) {
-    if settings.warnings().is_empty() {
-        return;
-    }
-    let bytes = files::read(path, u64::MAX).unwrap_or_default();
-    say(all(&path.display().to_string(), &bytes, settings.warnings()));
-}
-
-fn origin(plan: Option<&Path>) -> Result<RunOrigin, Failure> {
-    let Some(plan) = plan else { return Ok(RunOrigin { kind: OriginKind::Config, path: None }) };
-    let missing = |source| FileError { action: "read", path: plan.to_path_buf(), source };
-    let path = plan.canonicalize().map_err(|error| Failure::new(ExitStatus::NoInput, missing(error)))?;
-    Ok(RunOrigin { kind: OriginKind::Plan, path: Some(path) })
-}
-
-pub(super) fn recorded_origin(layout: &Layout) -> Result<RunOrigin, Failure> {
-    let record = read_record(layout).map_err(|error| of_run(error.into()))?;
-    Ok(record.map_or(RunOrigin { kind: OriginKind::Config, path: None }, |record| record.origin))
-}
-
-pub(super) fn planned(origin: &RunOrigin, settings: &Settings) -> Result<Plan, RunError> {
-    Ok(match &origin.path {
-        Some(path) => Plan::from_document(&read_plan(path)?, settings)?,
-        None => Plan::from_settings(settings)?,
-    })
 }
 
 fn program() -> Result<PathBuf, Failure> {
@@ -234,7 +189,7 @@ fn call(end: &End) -> Option<serde_json::Value> {
     Some(call_json(call))
 }
 
-fn call_json(call: &Call) -> serde_json::Value {
+pub(super) fn call_json(call: &Call) -> serde_json::Value {
     json!({ "trigger": call.trigger, "phase": call.phase, "reason": call.reason, "report": call.report.yaml })
 }
 
@@ -245,22 +200,6 @@ fn show_status(layout: &Layout, json: bool) -> Result<ExitStatus, Failure> {
     } else {
         print(&status_text(&status))?;
     }
-    Ok(ExitStatus::Success)
-}
-
-fn ask_to_halt(layout: &Layout, json: bool) -> Result<ExitStatus, Failure> {
-    let halted = halt(layout).map_err(of_run)?;
-    let (document, text) = match &halted {
-        Halted::Asked(holder) => (
-            json!({ "halt": "asked", "pid": holder.pid }),
-            format!("asked process {} to halt; it ends its stage and writes the report\n", holder.pid),
-        ),
-        Halted::Done(call) => {
-            say(surfaced(call));
-            (json!({ "halt": "done", "call": call_json(call) }), String::new())
-        }
-    };
-    if json { print_json(&document) } else { print(&text) }?;
     Ok(ExitStatus::Success)
 }
 

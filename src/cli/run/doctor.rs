@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::args::LoaRun;
-use super::commands::{planned, recorded_origin, settings};
+use super::given::{planned, recorded_origin, settings};
 use super::show::print_json;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};

@@ -8,6 +8,8 @@ mod args;
 mod commands;
 mod doctor;
 mod explain;
+mod given;
+mod halt;
 mod logs;
 mod refusal;
 mod report;

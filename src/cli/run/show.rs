@@ -38,6 +38,9 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
         "started {}, {elapsed} of work, {} remediation loops\n",
         status.started_at, status.remediation_loops
     )?;
+    if !status.flags.is_empty() {
+        writeln!(text, "  started with {}\n", status.flags.join(" "))?;
+    }
     for line in &status.phases {
         writeln!(text, "  {:<15} {:<12} {}", line.phase, line.status, line.summary.as_deref().unwrap_or(""))?;
     }

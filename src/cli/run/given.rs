@@ -1,0 +1,97 @@
+//! What a run is given: the command line, the environment, the files, and what an earlier command line of it said.
+
+use std::path::Path;
+
+use super::args::{LoaRun, Verb};
+use super::refusal::{of_config, of_run};
+use crate::cli::console::say;
+use crate::cli::{ExitStatus, Failure};
+use crate::config::{FILE_NAME, Origin, Override, Settings, USER_FILE, from_environment, load};
+use crate::diag::render::all;
+use crate::runner::{Plan, RunError, read_plan};
+use crate::store::{Layout, OriginKind, RecordedOverride, RunOrigin, RunStatus, read_record};
+use crate::system::env;
+use crate::system::files::{self, FileError};
+
+pub(super) fn settings(layout: &Layout, args: &LoaRun) -> Result<Settings, Failure> {
+    let mut overrides = from_environment(&env::vars());
+    overrides.extend(remembered(layout, &args.command).into_iter().map(remembered_override));
+    overrides.extend(given(args));
+    let path = layout.workspace().join(FILE_NAME);
+    let user = env::config_home().map(|folder| folder.join(USER_FILE));
+    let settings = load(&path, user.as_deref(), overrides).map_err(of_config)?;
+    warn(&path, &settings);
+    Ok(settings)
+}
+
+/// What this command line says over the configuration.
+fn given(args: &LoaRun) -> impl Iterator<Item = Override> {
+    skipped(&args.command).into_iter().chain(args.overrides.iter().cloned())
+}
+
+/// What to keep of the command lines of an execution, this one included.
+pub(super) fn overrides(layout: &Layout, args: &LoaRun) -> Vec<RecordedOverride> {
+    let now: Vec<_> = given(args).map(|one| recorded(&one)).collect();
+    let mut kept = remembered(layout, &args.command);
+    kept.retain(|earlier| !now.iter().any(|one| one.key == earlier.key));
+    kept.extend(now);
+    kept
+}
+
+/// What the command lines of the execution at hand said, unless it is over or a new one is asked for.
+fn remembered(layout: &Layout, verb: &Verb) -> Vec<RecordedOverride> {
+    if matches!(verb, Verb::Run { .. }) {
+        return Vec::new();
+    }
+    // A record that cannot be read is for whoever needs it to complain about.
+    let record = read_record(layout).ok().flatten();
+    let open = record.filter(|record| !matches!(record.status, RunStatus::Completed | RunStatus::Aborted));
+    open.map(|record| record.overrides).unwrap_or_default()
+}
+
+fn remembered_override(earlier: RecordedOverride) -> Override {
+    Override { key: earlier.key, value: earlier.value, origin: Origin::Remembered(earlier.flag) }
+}
+
+fn recorded(now: &Override) -> RecordedOverride {
+    RecordedOverride { key: now.key.clone(), value: now.value.clone(), flag: now.origin.to_string() }
+}
+
+/// The phases that the command line passes over, as values of the configuration.
+fn skipped(verb: &Verb) -> Vec<Override> {
+    let Verb::Run { skip, .. } = verb else { return Vec::new() };
+    let over = |phase: &crate::contract::Phase| Override {
+        key: format!("runtime.phases.{phase}.skip"),
+        value: "true".to_owned(),
+        origin: Origin::Flag(format!("--skip {phase}")),
+    };
+    skip.iter().map(over).collect()
+}
+
+/// Shows what in the configuration is allowed and still worth a look.
+fn warn(path: &Path, settings: &Settings) {
+    if settings.warnings().is_empty() {
+        return;
+    }
+    let bytes = files::read(path, u64::MAX).unwrap_or_default();
+    say(all(&path.display().to_string(), &bytes, settings.warnings()));
+}
+
+pub(super) fn origin(plan: Option<&Path>) -> Result<RunOrigin, Failure> {
+    let Some(plan) = plan else { return Ok(RunOrigin { kind: OriginKind::Config, path: None }) };
+    let missing = |source| FileError { action: "read", path: plan.to_path_buf(), source };
+    let path = plan.canonicalize().map_err(|error| Failure::new(ExitStatus::NoInput, missing(error)))?;
+    Ok(RunOrigin { kind: OriginKind::Plan, path: Some(path) })
+}
+
+pub(super) fn recorded_origin(layout: &Layout) -> Result<RunOrigin, Failure> {
+    let record = read_record(layout).map_err(|error| of_run(error.into()))?;
+    Ok(record.map_or(RunOrigin { kind: OriginKind::Config, path: None }, |record| record.origin))
+}
+
+pub(super) fn planned(origin: &RunOrigin, settings: &Settings) -> Result<Plan, RunError> {
+    Ok(match &origin.path {
+        Some(path) => Plan::from_document(&read_plan(path)?, settings)?,
+        None => Plan::from_settings(settings)?,
+    })
+}

@@ -1,0 +1,50 @@
+//! `loa-run halt`: asks whoever works on the execution to stop, or stops it where nobody does.
+
+use serde_json::json;
+
+use super::args::LoaRun;
+use super::commands::{call_json, runtime};
+use super::given::{planned, recorded_origin, settings};
+use super::refusal::of_run;
+use super::show::print_json;
+use super::terminal::{Terminal, surfaced};
+use crate::backend::backends;
+use crate::cli::console::{print, say};
+use crate::cli::{ExitStatus, Failure};
+use crate::contract::ExecutionId;
+use crate::runner::{Bounds, Call, Halted, Herald, halt};
+use crate::store::Layout;
+
+pub(super) fn ask_to_halt(layout: &Layout, args: &LoaRun) -> Result<ExitStatus, Failure> {
+    let halted = halt(layout).map_err(of_run)?;
+    let (document, text) = match &halted {
+        Halted::Asked(holder) => (
+            json!({ "halt": "asked", "pid": holder.pid }),
+            format!("asked process {} to halt; it ends its stage and writes the report\n", holder.pid),
+        ),
+        Halted::Done { execution, call } => {
+            say(surfaced(call));
+            tell(layout, args, execution, call)?;
+            (json!({ "halt": "done", "call": call_json(call) }), String::new())
+        }
+    };
+    if args.json { print_json(&document) } else { print(&text) }?;
+    Ok(ExitStatus::Success)
+}
+
+/// Nobody works on the execution, so whoever is to hear of a call hears of it from here. The report is written by now.
+fn tell(layout: &Layout, args: &LoaRun, execution: &ExecutionId, call: &Call) -> Result<(), Failure> {
+    let known = settings(layout, args).and_then(|settings| {
+        let plan = recorded_origin(layout).and_then(|origin| planned(&origin, &settings).map_err(of_run))?;
+        Ok((Bounds::from(&settings), backends(&plan, &settings).withheld_from(None)))
+    });
+    match known {
+        Err(failure) => say(format_args!("loa-run: nobody else was told: {}", failure.text())),
+        Ok((bounds, withheld)) => {
+            let mut terminal = Terminal::new(args.json);
+            let herald = Herald { layout, execution, bounds: &bounds, withheld: &withheld };
+            runtime()?.block_on(herald.tell(call, &mut terminal));
+        }
+    }
+    Ok(())
+}
