@@ -13,6 +13,7 @@ mod conformance;
 mod draw;
 mod driver;
 mod expect;
+mod feature;
 mod journal;
 mod lane;
 mod manifest;
@@ -52,9 +53,10 @@ pub use driver::{
     CHAMBER, Chamber, ChamberError, Happening, Identity, Interruption, Isolation, Spec, environment, keep,
 };
 pub use expect::{Evidence, judge, unobservable};
+pub use feature::{CompactorWay, Feature};
 pub use manifest::{Argv, Attestation, CellWord, KnobWay, Manifest, Sight, UsageWay};
 pub use observation::{
-    AttemptSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen, ReportSeen, StepSeen,
+    AttemptSeen, CompactorSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen, ReportSeen, StepSeen,
     UsageSeen,
 };
 pub use probe::probe;
