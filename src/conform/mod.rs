@@ -23,6 +23,7 @@ mod observation;
 mod probe;
 mod profile;
 mod proof;
+mod proving;
 mod reason;
 mod rig;
 mod runtime;
@@ -61,13 +62,15 @@ pub use observation::{
 };
 pub use probe::probe;
 pub use profile::{CaseDocument, Head, ManifestDocument, Profile, Seen};
+pub use proving::{Proof, ProofOptions, ProvingError, Tried, prove};
 pub use proof::{RedCase, Row, differences, shortcomings, table};
 pub use reason::Reason;
 pub use rig::{AgentRig, RigOptions, identify, observe, withdraw};
 pub use runtime::RuntimeProfile;
 pub use suite::{
     AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Candidate,
-    CandidateError, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,
+    CandidateError, FILL_IN, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,
+    variant_folder,
 };
 pub use survey::{Listener, Progress, Rig, SurveyOptions, survey};
 pub use variant::{Change, Kill, Variant, VariantError};
