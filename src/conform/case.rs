@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Feature;
 use crate::contract::vocabulary;
 
 /// One file under `contract-tests/cases/`, whose stem equals `id`.
@@ -25,6 +26,13 @@ pub struct Case {
     /// Ways into the runtime that it must offer; without one of them the case is not observed.
     #[serde(default)]
     pub requires: Vec<WayIn>,
+    /// The optional feature that it is about: a clause with `when: claimed` binds only whose manifest names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feature: Option<Feature>,
+    /// What the judge's own compactor prints whenever the runtime starts it; without a way to plug it in the case is not
+    /// observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compactor: Option<serde_json::Value>,
     /// How time passes.
     #[serde(default)]
     pub time: TimeMethod,
@@ -67,6 +75,9 @@ pub enum TimeMethod {
     Real,
     /// Limits scaled down by knobs.
     Scaled,
+    /// Limits as they are, and a clock that runs two hours a second for the runtime and everything that it starts
+    /// (`faketime`); where there is none the case is not observed.
+    Accelerated,
 }
 
 vocabulary! {
@@ -173,6 +184,9 @@ pub struct Drive {
     /// SIGKILL to the runtime's own process while this phase runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kill_during: Option<String>,
+    /// SIGKILL to the runtime's own process as soon as there is anything where this phase's checkpoint belongs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kill_at_checkpoint: Option<String>,
     /// The manifest's `halt` verb while this phase runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub halt_during: Option<String>,
@@ -330,6 +344,71 @@ pub enum Expectation {
         /// What must hold in each: JSON pointer to matcher.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         fields: BTreeMap<String, Matcher>,
+    },
+    /// Lines of this type in the event file between one usage and the next. None of them counts only where the runtime told
+    /// the usage itself or anything else in the event file.
+    Signalled {
+        /// Which usage, counted from 0.
+        usage: usize,
+        /// The type.
+        r#type: String,
+        /// Whether there must be one, or none.
+        #[serde(default = "yes")]
+        present: bool,
+        /// What must hold in each: JSON pointer to matcher.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        fields: BTreeMap<String, Matcher>,
+    },
+    /// The effort that was handed to every attempt of the phase, by `LOA_EFFORT_LEVEL`, `LOA_THINKING_BUDGET` or both; what
+    /// is there must fit.
+    Effort {
+        /// The phase.
+        phase: String,
+        /// The level, or `none` where nothing may be handed.
+        level: String,
+        /// The closed range in which the thinking tokens must lie.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        budget: Option<[u64; 2]>,
+        /// The reading in the ledger by which the level alone is enough.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        level_alone: Option<String>,
+    },
+    /// The file of memories (`LOA_MEMORY_FILE`) that was handed to every attempt of the phase.
+    Memories {
+        /// The phase.
+        phase: String,
+        /// Texts that must stand in it; one at least, here or in `lacks`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        has: Vec<String>,
+        /// Texts that must not.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lacks: Vec<String>,
+    },
+    /// What the judge's own compactor was told by `LOA_COMPACTION_CLEAR_TARGETS`, `LOA_COMPACTION_PRESERVE` and
+    /// `LOA_COMPACTION_RECENT_TURNS`, each time that it was started; once at least.
+    CompactorTold {
+        /// Exactly what may go, in any order.
+        clear: Vec<String>,
+        /// What must stay, among others.
+        preserve: Vec<String>,
+        /// How many of the newest turns must stay.
+        recent_turns: u64,
+    },
+    /// After the step before was cut short, half a checkpoint of the phase was not taken for a whole one: the file was one
+    /// document with the five fields that must be there, or this step started the phase before any other, or refused.
+    NotTorn {
+        /// The phase.
+        phase: String,
+        /// The step after the cut, counted from 0.
+        step: usize,
+    },
+    /// The step took less of the runtime's own time than this, so that nothing in it can be due to the time. Where it took more,
+    /// the machine was too slow and the whole case is not observed.
+    Within {
+        /// Which step, counted from 0.
+        step: usize,
+        /// Minutes of an accelerated clock.
+        minutes: u64,
     },
     /// What the `state` verb answered in a step.
     State {

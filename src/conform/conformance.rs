@@ -209,14 +209,26 @@ impl RuntimeReport {
         !item.clauses.is_empty() && item.clauses.iter().all(kept)
     }
 
-    /// The columns in which it earned another word than it is known to.
+    /// The columns in which it earned another word than it is known to. What this machine did not let the judge see may hold
+    /// or not: a word that it would have earned either way is no surprise.
     #[must_use]
     pub fn surprises(&self) -> Vec<(Column, CellWord, CellWord)> {
         let differing = self.expect.iter().filter_map(|(column, expected)| {
             let earned = self.cells.get(column)?.word;
-            (earned != *expected).then_some((*column, *expected, earned))
+            let differs = earned != *expected && self.unhindered(*column) != Some(*expected);
+            differs.then_some((*column, *expected, earned))
         });
         differing.collect()
+    }
+
+    /// The word of a column had the machine hidden nothing and all that it hid held; `None` where it hid nothing.
+    fn unhindered(&self, column: Column) -> Option<CellWord> {
+        let musts = || self.clauses.iter().filter(|it| it.column == column && it.level == Level::Must);
+        musts().find(|clause| clause.is_hidden())?;
+        let outcome = |it: &ClauseReport| if it.is_hidden() { Outcome::Pass } else { it.outcome };
+        let musts: Vec<_> = musts().map(|it| (it.id.as_str(), outcome(it))).collect();
+        let attested = self.cells.get(&column).map(|cell| cell.attested.as_slice()).unwrap_or_default();
+        Some(Cell::of(&musts, attested, jiff::civil::Date::MIN).word)
     }
 
     /// The columns that it earned a cell in and is not known to earn any: a survey has nothing to hold them against.
@@ -232,6 +244,12 @@ impl RuntimeReport {
 }
 
 impl ClauseReport {
+    /// Whether it was not observed for the machine's sake alone.
+    fn is_hidden(&self) -> bool {
+        let mut checks = self.cases.iter().flat_map(|case| &case.checks).filter(|it| !it.outcome.is_green()).peekable();
+        self.outcome == Outcome::NotObserved && checks.peek().is_some() && checks.all(|it| it.reason.is_the_machines())
+    }
+
     /// Why its red cases are red.
     fn reasons(&self) -> impl Iterator<Item = Reason> {
         let checks = self.cases.iter().flat_map(|case| &case.checks);

@@ -82,6 +82,8 @@ pub(super) struct Script {
     pub(super) files: BTreeMap<String, String>,
     pub(super) config: BTreeMap<String, Value>,
     pub(super) steps: Vec<Step>,
+    /// What the judge's own compactor prints.
+    pub(super) compactor: Option<Value>,
 }
 
 impl Script {
@@ -95,6 +97,7 @@ impl Script {
             files: case.files.iter().map(|(path, content)| (text(path), text(content))).collect(),
             config: case.config.iter().map(|(key, value)| (text(key), names::value(drawn, value))).collect(),
             steps: case.steps.iter().map(|step| filled_step(step, drawn)).collect(),
+            compactor: case.compactor.as_ref().map(|printed| names::value(drawn, printed)),
         }
     }
 }
@@ -118,6 +121,7 @@ fn filled_step(step: &Step, drawn: &BTreeMap<String, Value>) -> Step {
     let text = |template: &str| names::text(drawn, template);
     let drive = |drive: &Drive| Drive {
         kill_during: drive.kill_during.as_deref().map(text),
+        kill_at_checkpoint: drive.kill_at_checkpoint.as_deref().map(text),
         halt_during: drive.halt_during.as_deref().map(text),
     };
     match step {
@@ -211,7 +215,7 @@ mod tests {
         assert_eq!(script.phases, BTreeMap::from([("design".to_owned(), vec![acts])]));
         assert_eq!(script.files, BTreeMap::from([("word.txt".to_owned(), "17".to_owned())]));
         assert_eq!(script.config["a.b"], json!(17));
-        let killed = Drive { kill_during: Some("design".to_owned()), halt_during: None };
+        let killed = Drive { kill_during: Some("design".to_owned()), ..Drive::default() };
         assert_eq!(script.steps, [Step::Run(killed)]);
     }
 }

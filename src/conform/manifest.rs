@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Column;
+use super::{Column, CompactorWay, Feature};
 use super::case::Knob;
 
 /// Program and arguments; `{name}` placeholders are filled in, no shell is involved.
@@ -52,6 +52,12 @@ pub struct Manifest {
     /// How compactions can be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compact: Option<Sight>,
+    /// How the judge's own compactor is plugged in: the program that the runtime starts when a context must shrink.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compactor: Option<CompactorWay>,
+    /// The optional features that it claims to have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<Feature>,
     /// How context warnings can be seen, besides the event file and `context-state.yaml`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warn: Option<Sight>,

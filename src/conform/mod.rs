@@ -13,6 +13,7 @@ mod conformance;
 mod draw;
 mod driver;
 mod expect;
+mod feature;
 mod journal;
 mod lane;
 mod manifest;
@@ -22,6 +23,7 @@ mod observation;
 mod probe;
 mod profile;
 mod proof;
+mod proving;
 mod reason;
 mod rig;
 mod runtime;
@@ -52,20 +54,23 @@ pub use driver::{
     CHAMBER, Chamber, ChamberError, Happening, Identity, Interruption, Isolation, Spec, environment, keep,
 };
 pub use expect::{Evidence, judge, unobservable};
+pub use feature::{CompactorWay, Feature};
 pub use manifest::{Argv, Attestation, CellWord, KnobWay, Manifest, Sight, UsageWay};
 pub use observation::{
-    AttemptSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen, ReportSeen, StepSeen,
+    AttemptSeen, CompactorSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen, ReportSeen, StepSeen,
     UsageSeen,
 };
 pub use probe::probe;
 pub use profile::{CaseDocument, Head, ManifestDocument, Profile, Seen};
+pub use proving::{Proof, ProofOptions, ProvingError, Tried, prove};
 pub use proof::{RedCase, Row, differences, shortcomings, table};
 pub use reason::Reason;
 pub use rig::{AgentRig, RigOptions, identify, observe, withdraw};
 pub use runtime::RuntimeProfile;
 pub use suite::{
     AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Candidate,
-    CandidateError, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,
+    CandidateError, FILL_IN, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,
+    variant_folder,
 };
 pub use survey::{Listener, Progress, Rig, SurveyOptions, survey};
 pub use variant::{Change, Kill, Variant, VariantError};

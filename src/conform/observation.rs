@@ -21,6 +21,12 @@ pub struct Observation {
     pub attempts: Vec<AttemptSeen>,
     /// One entry a usage that was reported, in order.
     pub usages: Vec<UsageSeen>,
+    /// One entry each time that the runtime started the judge's own compactor, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compactions: Vec<CompactorSeen>,
+    /// What this machine did not let the judge see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<String>,
     /// Everything the runtime wrote to `LOA_EVENT_FILE`, in order; one JSON value a line, or the raw line as a text.
     pub events: Vec<EventSeen>,
     /// Processes of the case still alive ten polls after the last step, and then ended by the judge.
@@ -133,8 +139,20 @@ pub struct AttemptSeen {
     pub cwd: String,
     /// The environment that the design promises to a stage, as far as it was set.
     pub env: BTreeMap<String, String>,
+    /// What stood in the file that `LOA_MEMORY_FILE` named when it started. Capped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memories: Option<String>,
     /// Files of `.loa-checkpoint/` when it started: file name to content.
     pub checkpoints: BTreeMap<String, FileSeen>,
+}
+
+/// One start of the judge's own compactor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CompactorSeen {
+    /// When it reported its start.
+    pub at: Millis,
+    /// The environment that it was promised, as far as it was set.
+    pub env: BTreeMap<String, String>,
 }
 
 /// One usage that was reported to the runtime.

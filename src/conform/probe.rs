@@ -15,7 +15,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::system::files::{Appender, Privacy};
+use crate::system::files::{self, Appender, Privacy};
 use crate::system::process::Command;
 use crate::system::{env, scratch};
 
@@ -25,6 +25,12 @@ pub(super) const MARK: &str = "LOA_CONFORM_CASE";
 const RESULT_FILE: &str = "LOA_RESULT_FILE";
 /// Where a phase appends its signals, by the design.
 const SIGNAL_FILE: &str = "LOA_SIGNAL_FILE";
+/// Where a phase finds memories, by the design.
+const MEMORY_FILE: &str = "LOA_MEMORY_FILE";
+/// Longest file of memories that is looked into, in bytes.
+const LONGEST_MEMORIES: u64 = 1 << 20;
+/// What the judge's own compactor calls itself; no phase has this name.
+pub(super) const COMPACTOR: &str = "compactor";
 /// The argument that makes the probe a process that only stays.
 const SLEEP: &str = "--sleep";
 /// How long a left-behind process stays when nobody ends it: beyond every budget, yet not for ever.
@@ -39,6 +45,9 @@ pub(super) struct Hello {
     pub(super) cwd: String,
     /// The variables that the design promises to a stage, as far as they are set.
     pub(super) env: BTreeMap<String, String>,
+    /// What stands in the file of memories that it was handed, if it was.
+    #[serde(default)]
+    pub(super) memories: Option<String>,
 }
 
 /// One thing that the judge orders; a line of JSON.
@@ -107,7 +116,9 @@ fn hello(phase: &str) -> Hello {
     };
     let env = env::vars().into_iter().filter(|(name, _)| promised(name)).collect();
     let cwd = env::current_dir().map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default();
-    Hello { phase: phase.to_owned(), cwd, env }
+    let memories = env::var(MEMORY_FILE).and_then(|path| files::read(Path::new(&path), LONGEST_MEMORIES).ok());
+    let memories = memories.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Hello { phase: phase.to_owned(), cwd, env, memories }
 }
 
 fn follow(order: &Order) -> io::Result<()> {

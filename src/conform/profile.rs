@@ -36,6 +36,11 @@ pub trait Profile: Debug + Clone + Copy + PartialEq + Send + Sync + 'static {
     /// Why nothing of this case can be seen of a candidate with this manifest, if so: known before anything is run.
     fn unobservable(case: &Self::Case, manifest: &Self::Manifest) -> Option<Check>;
 
+    /// Whether the manifest claims what a clause with `when: claimed` is about.
+    fn claims(_case: &Self::Case, column: Column, manifest: &Self::Manifest) -> bool {
+        manifest.claims().get(&column).is_some_and(|word| *word != CellWord::None)
+    }
+
     /// What the case changed of the candidate's defaults, besides what its manifest always changes.
     fn turned(_case: &Self::Case, _manifest: &Self::Manifest) -> Vec<SettingReport> {
         Vec::new()

@@ -57,13 +57,11 @@ pub fn shortcomings(base: &RuntimeReport) -> Vec<String> {
     if base.expect.is_empty() {
         return vec![void("says nothing of the cells that it is known to earn".to_owned())];
     }
-    let earned = |column| base.cells.get(column).map(|cell| cell.word);
-    let differ = base.expect.iter().filter(|(column, word)| earned(column) != Some(**word));
-    let told = differ.map(|(column, word)| {
-        let earned = earned(column).map_or("nothing".to_owned(), |word| word.to_string());
-        void(format!("earned {earned} in {column}, not {word}"))
-    });
-    told.collect()
+    let missing = base.expect.iter().filter(|(column, _)| !base.cells.contains_key(column));
+    let missing = missing.map(|(column, word)| void(format!("earned nothing in {column}, not {word}")));
+    let differ = base.surprises().into_iter();
+    let differ = differ.map(|(column, word, earned)| void(format!("earned {earned} in {column}, not {word}")));
+    missing.chain(differ).collect()
 }
 
 /// Everything in which a variant's row differs from what the variant declares; empty when it is as declared.

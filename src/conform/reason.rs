@@ -32,6 +32,12 @@ vocabulary! {
         NoSignalStream = "no-signal-stream",
         /// The manifest lacks a knob without which the case would take hours.
         NoKnob = "no-knob",
+        /// The manifest names no way to plug in the judge's own compactor.
+        NoCompactor = "no-compactor",
+        /// This machine has no clock that runs faster.
+        NoFastClock = "no-fast-clock",
+        /// The machine was too slow for what an accelerated clock is to show.
+        TooSlow = "too-slow",
         /// The runtime gives its phases no file for their results.
         NoResultFile = "no-result-file",
         /// The manifest names no place to see it, and nothing was seen.
@@ -134,6 +140,20 @@ vocabulary! {
         NothingSighted = "nothing-sighted",
         /// Too few events.
         NoEvent = "no-event",
+        /// A signal where there must be none.
+        UnwarrantedSignal = "unwarranted-signal",
+        /// No effort was handed to the phase.
+        NoEffort = "no-effort",
+        /// An effort was handed that nobody configured.
+        UnwarrantedEffort = "unwarranted-effort",
+        /// No memories were handed to the phase.
+        NoMemories = "no-memories",
+        /// Memories were handed on that must not be.
+        UnwarrantedMemories = "unwarranted-memories",
+        /// The runtime never started its compactor.
+        NeverCompacted = "never-compacted",
+        /// The compactor was not told, or told otherwise.
+        CompactorMisled = "compactor-misled",
         /// The verb failed.
         VerbFailed = "verb-failed",
         /// The answer is not JSON.
@@ -182,6 +202,12 @@ vocabulary! {
 }
 
 impl Reason {
+    /// Whether it is this machine that kept the judge from seeing it.
+    #[must_use]
+    pub fn is_the_machines(self) -> bool {
+        matches!(self, Self::NoIsolation | Self::NoFastClock | Self::TooSlow)
+    }
+
     /// Whether a document or event is missing that a clause with `when: emitted` merely describes.
     #[must_use]
     pub fn is_absence(self) -> bool {

@@ -30,6 +30,11 @@ impl Profile for RuntimeProfile {
         expect::judge(evidence)
     }
 
+    fn claims(case: &Case, column: Column, manifest: &Manifest) -> bool {
+        let claimed = || manifest.claims.get(&column).is_some_and(|word| *word != CellWord::None);
+        case.feature.map_or_else(claimed, |feature| manifest.features.contains(&feature))
+    }
+
     fn unobservable(case: &Case, manifest: &Manifest) -> Option<Check> {
         expect::unobservable(case, manifest)
     }
@@ -43,17 +48,19 @@ impl CaseDocument for Case {
 
     fn scenario(&self) -> Self {
         let (id, clause, title) = Default::default();
-        Self { id, clause, title, needs: Vec::new(), requires: Vec::new(), expect: Vec::new(), ..self.clone() }
+        let (needs, requires, expect) = Default::default();
+        Self { id, clause, title, needs, requires, feature: None, expect, ..self.clone() }
     }
 
     fn is_plain(&self) -> bool {
         let untouched = self.config.is_empty() && self.files.is_empty() && self.knobs.is_empty();
-        untouched && self.phases.is_empty() && self.draw.is_empty() && self.steps == [Step::Run(Drive::default())]
+        let usual = self.compactor.is_none() && self.time == TimeMethod::Real;
+        untouched && usual && self.phases.is_empty() && self.draw.is_empty() && self.steps == [Step::Run(Drive::default())]
     }
 
     fn measures_time(&self) -> bool {
         let waits = self.expect.iter().any(|it| matches!(it, Expectation::Backoff { .. }));
-        waits || self.time == TimeMethod::Scaled
+        waits || self.time != TimeMethod::Real
     }
 
     fn faults(&self) -> Vec<Diagnostic> {
@@ -61,17 +68,30 @@ impl CaseDocument for Case {
         if self.expect.is_empty() || self.steps.is_empty() {
             wrong.push(Diagnostic::error("case-empty", "a case without steps or expectations judges nothing"));
         }
-        let vacuous = self.expect.iter().filter(|it| matches!(it, Expectation::Events { at_least: 0, .. }));
-        wrong.extend(
-            vacuous.map(|_| {
-                Diagnostic::error("case-vacuous", "`at_least: 0` is kept by whoever does nothing").of("/expect")
-            }),
-        );
+        let vacuous = self.expect.iter().filter_map(vacuity);
+        wrong.extend(vacuous.map(|why| Diagnostic::error("case-vacuous", why).of("/expect")));
         wrong
     }
 
     fn expectations(&self) -> Value {
         serde_json::to_value(&self.expect).expect("an expectation is plain data")
+    }
+}
+
+/// Why nothing can fail this expectation, if so.
+fn vacuity(expectation: &Expectation) -> Option<&'static str> {
+    match expectation {
+        Expectation::Events { at_least: 0, .. } => Some("`at_least: 0` is kept by whoever does nothing"),
+        Expectation::Memories { has, lacks, .. } if has.is_empty() && lacks.is_empty() => {
+            Some("memories of which nothing is asked are had by everybody")
+        }
+        Expectation::ContextState { fields, .. } | Expectation::State { fields, .. } if fields.is_empty() => {
+            Some("a document without fields says nothing")
+        }
+        Expectation::Says { pattern, .. } if matches!(pattern.as_str(), "" | ".*" | ".") => {
+            Some("every output matches this")
+        }
+        _ => None,
     }
 }
 
@@ -100,6 +120,10 @@ impl ManifestDocument for Manifest {
 impl Seen for Observation {
     fn broken(why: &str) -> Self {
         Self { rig_error: Some(why.to_owned()), ..Self::default() }
+    }
+
+    fn unseen(&self) -> &[String] {
+        &self.unseen
     }
 
     fn kept(&self) -> Option<&str> {

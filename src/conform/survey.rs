@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
 use super::lane::{self, Task};
-use super::{AgentCase, AgentObservation, AgentProfile, AgentRig, Case, CellWord, Clause};
+use super::{AgentCase, AgentObservation, AgentProfile, AgentRig, Case, Clause};
 use super::{
     Candidate, CaseDocument, CaseReport, Cell, Check, ClauseReport, Column, Condition, Evidence, Identity, Level,
     ManifestDocument, Observation, Outcome, Profile, Reason, RigOptions, RuntimeProfile, RuntimeReport, Seen, Suite,
@@ -183,8 +183,8 @@ impl<'a, P: Profile> Trial<'a, P> {
 
     fn without_a_run(&self, case: &P::Case, stopped: bool) -> Option<Check> {
         let clause = self.clause(case);
-        if clause.when == Condition::Claimed && !self.claims(clause.column) {
-            let expected = format!("a {} that claims {}", P::NAME, clause.column);
+        if clause.when == Condition::Claimed && !P::claims(case, clause.column, &self.candidate.manifest) {
+            let expected = format!("a {} that claims the feature", P::NAME);
             return Some(Check::new(Outcome::NotApplicable, Reason::NotClaimed, expected, "it does not"));
         }
         if stopped {
@@ -209,10 +209,6 @@ impl<'a, P: Profile> Trial<'a, P> {
         }
         let is_open = needs.iter().any(|need| self.decided(need).is_none());
         if is_open { None } else { P::unobservable(case, &self.candidate.manifest) }
-    }
-
-    fn claims(&self, column: Column) -> bool {
-        self.candidate.manifest.claims().get(&column).is_some_and(|word| *word != CellWord::None)
     }
 
     fn clause(&self, case: &P::Case) -> &'a Clause {

@@ -108,15 +108,19 @@ impl Variant {
     /// Reads every variant of a folder, sorted by name.
     ///
     /// # Errors
-    /// [`VariantError`]: a file that cannot be read, is no variant, has another name than it says, or is neither faulty nor
-    /// lawful.
+    /// [`VariantError`]: a file that cannot be read, or is none by [`Variant::parse`].
     pub fn read_all(folder: &Path) -> Result<Vec<Self>, VariantError> {
         let yaml = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "yaml");
-        files::list(folder)?.iter().filter(|path| yaml(path)).map(|path| Self::read(path)).collect()
+        files::list(folder)?.iter().filter(|path| yaml(path)).map(|path| Self::parse(path, &text(path)?)).collect()
     }
 
-    fn read(path: &Path) -> Result<Self, VariantError> {
-        let variant: Self = parse(path, &text(path)?)?;
+    /// Reads a variant.
+    ///
+    /// # Errors
+    /// [`VariantError::Malformed`]: it is no variant, has another name than it says, changes nothing, or is neither faulty
+    /// nor lawful.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, VariantError> {
+        let variant: Self = parse(path, text)?;
         if path.file_stem().is_none_or(|stem| *stem != *variant.variant) {
             return Err(VariantError::malformed(path, &format!("it calls itself {}", variant.variant)));
         }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use super::draw::Script;
+use super::probe::COMPACTOR;
 use super::{journal, sighting};
 use crate::contract::Phase;
 use crate::system::scratch::{self, ScratchError};
@@ -123,6 +124,11 @@ impl Lab {
         self.root.join("plan.json")
     }
 
+    /// The judge's own compactor, a program without arguments.
+    pub(super) fn compactor(&self) -> PathBuf {
+        self.root.join("phases").join(COMPACTOR)
+    }
+
     pub(super) fn socket(&self) -> PathBuf {
         self.root.join("socket")
     }
@@ -143,6 +149,7 @@ impl Lab {
             scratch::lay_program(&script, phase_script(judge, &self.socket(), phase)?.as_bytes())?;
             phases.push(json!({ "id": phase, "command": [spelt(&script)?] }));
         }
+        scratch::lay_program(&self.compactor(), phase_script(judge, &self.socket(), COMPACTOR)?.as_bytes())?;
         // With a newline at its end, so that a shell's `read` sees the last line as well.
         let plan = format!("{}\n", json!({ "phases": phases }));
         Ok(scratch::lay(&self.plan(), plan.as_bytes())?)
@@ -247,6 +254,7 @@ runtime:
             files: BTreeMap::from([("a/b.txt".to_owned(), "x".to_owned())]),
             config: BTreeMap::new(),
             steps: Vec::new(),
+            compactor: None,
         };
         lab.next_workspace(&script, &BTreeMap::new()).expect("laid");
         lab.next_workspace(&script, &BTreeMap::new()).expect("laid");

@@ -24,6 +24,7 @@ Examples:
   loa-conform score loa-run --only EXIT-003 --keep
   loa-conform score --profile agent         every bundled coding agent that is installed
   loa-conform explain EXIT-003
+  loa-conform variants                      is the judge awake?
   loa-conform model --script fixtures/models/tool.yaml";
 
 const OWN_CODES: &str = "  0    conforms; in a survey: every runtime that started earned what it should
@@ -39,12 +40,17 @@ pub(super) enum Verb {
     Score(Score),
     /// Prints the clauses, or compares them with the contract's text
     Ledger(Ledger),
-    /// Explains a clause: level, source, readings, how it is tested
+    /// Explains a clause: level, source, readings, how it is tested, what dies of it, what that leaves open
     Explain(Explain),
     /// Lists runtimes or agents, and cases
     List(Shown),
-    /// Checks ledger, claims, cases and manifests
+    /// Checks ledger, claims, cases, manifests and variants
+    #[command(after_help = LINT_EXAMPLES)]
     Lint(Shown),
+    /// Scaffolds a case, a faulty variant that it kills, and for a new clause a row of the ledger
+    New(New),
+    /// Has the judge judged: every faulty variant must die, every lawful one live
+    Variants(Variants),
     /// Writes the tables of the README from the committed report
     Readme(Readme),
     /// Serves a scripted model on loopback, so that an agent runs without network or key
@@ -120,7 +126,90 @@ pub(super) struct Ledger {
     pub(super) shown: Shown,
 }
 
+const LINT_EXAMPLES: &str = "\
+Examples:
+  loa-conform lint                          the bundled suite
+  loa-conform lint --suite contract-tests   the one that is being worked on
+  loa-conform lint --profile agent --json | jq .findings
+
+Errors end with 78; warnings say what the suite does not prove, and end with 0.";
+
+const NEW_EXAMPLES: &str = "\
+Examples:
+  loa-conform new EXIT-003 --name retry-at-night
+  loa-conform new ESC-027 --name pages-twice --suite contract-tests
+  loa-conform new CTX-005 --name counts-twice --base loa-run --json
+
+Nothing is overwritten. What only you know reads FILL IN, and `lint` finds it.";
+
+const VARIANTS_EXAMPLES: &str = "\
+Examples:
+  loa-conform variants                      each against its own column
+  loa-conform variants --full               each against everything, and the table
+  loa-conform variants no-backoff silent --suite contract-tests
+  loa-conform variants --profile agent --json | jq .score
+
+  0    every variant died, or lived, as it says
+  1    one did not, a base is not what it is known to be, or nothing passed something
+  3    nothing was tried";
+
 #[derive(Debug, Args)]
+#[command(after_help = NEW_EXAMPLES)]
+pub(super) struct New {
+    /// A clause of the ledger, or the next free number of a family
+    #[arg(value_name = "CLAUSE")]
+    pub(super) clause: String,
+    /// What the case is called after its clause, and the variant: words with dashes
+    #[arg(long, value_name = "WORDS", default_value = "new")]
+    pub(super) name: String,
+    /// The bundled runtime that the variant breaks
+    #[arg(long, value_name = "NAME", default_value = "sh")]
+    pub(super) base: String,
+    /// The folder of the suite that is added to
+    #[arg(long, value_name = "DIR", default_value = "contract-tests")]
+    pub(super) suite: PathBuf,
+    /// What is judged
+    #[arg(long, value_name = "runtime|agent", default_value = "runtime")]
+    pub(super) profile: ProfileName,
+    /// Print one JSON document, for machines
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = VARIANTS_EXAMPLES)]
+pub(super) struct Variants {
+    /// Names of variants; all, and the programs that do nothing, when none is given
+    #[arg(value_name = "NAME")]
+    pub(super) names: Vec<String>,
+    /// Try each against every case, and print the table
+    #[arg(long)]
+    pub(super) full: bool,
+    /// Draw every value under this seed
+    #[arg(long, value_name = "N")]
+    pub(super) seed: Option<u64>,
+    /// How many scenarios at once; when not given, four times the cores
+    #[arg(long, value_name = "N")]
+    pub(super) jobs: Option<std::num::NonZeroUsize>,
+    /// Where agents are installed; looked into before PATH
+    #[arg(long, value_name = "DIR", default_value = ".agents/node_modules/.bin")]
+    pub(super) programs: PathBuf,
+    /// Print one JSON document, for machines
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) place: InSuite,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  loa-conform explain EXIT-003
+  loa-conform explain exit-004-three-retries
+  loa-conform explain STATUS-004 --profile agent
+  loa-conform explain ESC-026 --json | jq .limits";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
 pub(super) struct Explain {
     /// A clause, such as EXIT-003, or a case
     #[arg(value_name = "CLAUSE")]

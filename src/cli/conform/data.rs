@@ -1,16 +1,17 @@
-//! `ledger`, `explain`, `list`, `lint`: what runtimes are judged by, for people.
+//! `ledger`, `list`, `lint`: what runtimes are judged by, for people.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::args::{Explain, Ledger, Shown};
+use super::args::{Ledger, Shown};
 use super::suite;
-use crate::cli::console::print;
+use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{AgentProfile, CaseDocument, Clause, Profile, ProfileName, RuntimeProfile, Suite, line_hash};
-use crate::diag::closest;
+use crate::conform::{AgentProfile, CaseDocument, Clause, Finding, Profile, ProfileName, RuntimeProfile, Suite, line_hash};
+use crate::diag::Severity;
+use crate::diag::render::{Source, full};
 use crate::system::files;
 
 /// Longest text of a contract, in bytes.
@@ -66,60 +67,9 @@ fn compared<P: Profile>(suite: &Suite<P>, path: &Path, json: bool) -> Result<Exi
 }
 
 /// Prints one JSON document.
-fn printed(document: &Value) -> Result<ExitStatus, Failure> {
+pub(super) fn printed(document: &Value) -> Result<ExitStatus, Failure> {
     print(&format!("{document:#}\n"))?;
     Ok(ExitStatus::Success)
-}
-
-pub(super) fn explain(wish: &Explain) -> Result<ExitStatus, Failure> {
-    match wish.shown.place.profile {
-        ProfileName::Runtime => explain_of::<RuntimeProfile>(wish),
-        ProfileName::Agent => explain_of::<AgentProfile>(wish),
-    }
-}
-
-fn explain_of<P: Profile>(wish: &Explain) -> Result<ExitStatus, Failure> {
-    let suite = suite::open::<P>(wish.shown.place.suite.as_deref())?;
-    let asked = wish.clause.to_uppercase();
-    let heads = || suite.cases.iter().map(CaseDocument::head);
-    let of_case = || heads().find(|head| head.id == wish.clause).map(|head| head.clause);
-    let clause = suite.clause(&asked).or_else(|| suite.clause(of_case()?));
-    let Some(clause) = clause else {
-        let failure = Failure::new(ExitStatus::NoInput, format!("the ledger has no clause {}", wish.clause));
-        let similar = closest(&asked, suite.clauses.iter().map(|clause| clause.id.as_str()));
-        return Err(match similar {
-            Some(similar) => failure.hint(format!("did you mean {similar}?")),
-            None => failure.hint("`loa-conform ledger` prints every clause"),
-        });
-    };
-    if wish.shown.json {
-        let cases: Vec<_> = suite.cases_of(&clause.id).collect();
-        return printed(&json!({ "clause": clause, "cases": cases }));
-    }
-    print(&explained(&suite, clause))?;
-    Ok(ExitStatus::Success)
-}
-
-fn explained<P: Profile>(suite: &Suite<P>, clause: &Clause) -> String {
-    let sources: Vec<&str> = clause.source.iter().map(|source| source.as_str()).collect();
-    let mut lines = vec![
-        format!("{} ({}, {}, binds {})", clause.id, clause.level, clause.column, clause.when),
-        format!("  {}", clause.text),
-        format!("  source: {} in {}", sources.join(", "), clause.sections.join("; ")),
-    ];
-    lines.extend(clause.readings.iter().map(|reading| {
-        let ours = if reading.ours { ", as loa-run reads it" } else { "" };
-        let warns = if reading.warns { ", with a warning" } else { "" };
-        format!("  reading {}{ours}{warns}: {}", reading.id, reading.text)
-    }));
-    if !clause.presupposes.is_empty() {
-        lines.push(format!("  presupposes: {}", clause.presupposes.join(", ")));
-    }
-    lines.extend(clause.how.iter().map(|how| format!("  tested: {how}")));
-    lines.extend(clause.untested.iter().map(|why| format!("  not tested: {why}")));
-    lines
-        .extend(suite.cases_of(&clause.id).map(CaseDocument::head).map(|it| format!("  case {}: {}", it.id, it.title)));
-    lines.join("\n") + "\n"
 }
 
 pub(super) fn list(wish: &Shown) -> Result<ExitStatus, Failure> {
@@ -157,10 +107,26 @@ fn lint_of<P: Profile>(wish: &Shown) -> Result<ExitStatus, Failure> {
     let suite = suite::open::<P>(wish.place.suite.as_deref())?;
     let (clauses, cases, bundled) = (suite.clauses.len(), suite.cases.len(), suite.bundled().count());
     let candidates = format!("{}s", P::NAME);
+    let advice = suite.advice();
+    let errors = advice.iter().filter(|it| it.diagnostic.severity == Severity::Error).count();
     if wish.json {
-        let hash = &suite.hash;
-        return printed(&json!({ "clauses": clauses, "cases": cases, candidates: bundled, "suite": hash }));
+        let told = advice.iter().map(|Finding { file, diagnostic, .. }| {
+            let help = &diagnostic.help;
+            json!({ "file": file, "rule": diagnostic.code, "message": diagnostic.message, "help": help,
+                "severity": if diagnostic.severity == Severity::Error { "error" } else { "warning" } })
+        });
+        printed(&json!({ "clauses": clauses, "cases": cases, candidates: bundled, "suite": suite.hash,
+            "findings": told.collect::<Vec<_>>() }))?;
+    } else {
+        for Finding { file, text, diagnostic } in &advice {
+            say(format_args!("{}\n", full(&Source::new(file.as_str(), text), diagnostic)));
+        }
+        let warnings = advice.len() - errors;
+        let wrong = match (errors, warnings) {
+            (0, 0) => "nothing wrong".to_owned(),
+            (errors, warnings) => format!("{errors} errors, {warnings} warnings"),
+        };
+        print(&format!("{clauses} clauses, {cases} cases, {bundled} {candidates}: {wrong}\n"))?;
     }
-    print(&format!("{clauses} clauses, {cases} cases, {bundled} {candidates}: nothing wrong\n"))?;
-    Ok(ExitStatus::Success)
+    Ok(if errors == 0 { ExitStatus::Success } else { ExitStatus::Config })
 }

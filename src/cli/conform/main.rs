@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::args::{Arguments, Verb};
-use super::{data, model, readme, score};
+use super::{data, explain, model, new, readme, score, variants};
 use crate::cli::defect::guarded;
 use crate::cli::{finish, parse};
 use crate::conform::{CHAMBER, keep, probe};
@@ -26,9 +26,11 @@ pub fn judge() -> ExitCode {
             Ok(Arguments { verb }) => finish(match verb {
                 Verb::Score(wish) => score::score(&wish),
                 Verb::Ledger(wish) => data::ledger(&wish),
-                Verb::Explain(wish) => data::explain(&wish),
+                Verb::Explain(wish) => explain::explain(&wish),
                 Verb::List(wish) => data::list(&wish),
                 Verb::Lint(wish) => data::lint(&wish),
+                Verb::New(wish) => new::new(&wish),
+                Verb::Variants(wish) => variants::variants(&wish),
                 Verb::Readme(wish) => readme::readme(&wish),
                 Verb::Model(wish) => model::model(&wish),
             }),

@@ -3,11 +3,14 @@
 mod args;
 mod data;
 mod decision;
+mod explain;
 mod main;
 mod model;
+mod new;
 mod progress;
 mod readme;
 mod score;
 mod suite;
+mod variants;
 
 pub use main::judge;

@@ -82,6 +82,10 @@ impl CaseDocument for AgentCase {
         if self.expect.is_empty() || self.steps.is_empty() {
             wrong.push(Diagnostic::error("case-empty", "a case without steps or expectations judges nothing"));
         }
+        if self.time == TimeMethod::Accelerated {
+            let why = "nobody has given agents a faster clock";
+            wrong.push(Diagnostic::error("case-time", why).of("/time"));
+        }
         let mut fault = |code: &'static str, pointer: &str, message: String| {
             wrong.push(Diagnostic::error(code, message).of(pointer));
         };

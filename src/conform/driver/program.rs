@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::conform::probe::MARK;
 use crate::conform::workspace::Lab;
-use crate::conform::{AgentManifest, Argv, Case, Manifest};
+use crate::conform::{AgentManifest, Argv, Case, CompactorWay, Manifest};
 use crate::system::process::{Captured, Command, Exit, capture};
 use crate::system::{env, scratch};
 
@@ -18,6 +18,9 @@ const VERSION_TIME: Duration = Duration::from_secs(20);
 const BUILD_TIME: Duration = Duration::from_mins(20);
 /// Bytes that are kept of what these two say.
 const KEPT: usize = 64 << 10;
+/// The program that gives others a clock of their own, and how: from now on, 7200 times as fast.
+const FASTER: &str = "faketime";
+const FAST: &str = "+0 x7200";
 /// Where the hosts of this world keep their programs, when nobody says it.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The limits, as the contract names them, and Loa's keys for them.
@@ -195,6 +198,9 @@ pub(super) fn environment(case: &Setting<'_>, places: &Places, lab: &Lab) -> BTr
         }
     }
     all.extend(case.manifest.env.iter().map(|(name, value)| (name.clone(), places.fill(value))));
+    if let (Some(_), Some(CompactorWay::Env(name))) = (&case.case.compactor, &case.manifest.compactor) {
+        all.insert(name.clone(), text(&lab.compactor()));
+    }
     for (way, value) in turned(case.case, case.manifest) {
         all.extend(way.env.clone().map(|name| (name, value.to_string())));
     }
@@ -210,9 +216,24 @@ pub(super) struct Setting<'a> {
     pub(super) config: &'a BTreeMap<String, Value>,
 }
 
-/// The configuration keys that the case's knobs turn.
-pub(super) fn knob_keys(case: &Case, manifest: &Manifest) -> BTreeMap<String, Value> {
-    turned(case, manifest).filter_map(|(way, value)| Some((way.config.clone()?, value))).collect()
+/// The configuration keys that the case's knobs turn, and that of the judge's own compactor where the case has one.
+pub(super) fn judge_keys(case: &Case, manifest: &Manifest, lab: &Lab) -> BTreeMap<String, Value> {
+    let knobs = turned(case, manifest).filter_map(|(way, value)| Some((way.config.clone()?, value)));
+    let compactor = match (&case.compactor, &manifest.compactor) {
+        (Some(_), Some(CompactorWay::Config(key))) => Some((key.clone(), vec![text(&lab.compactor())].into())),
+        _ => None,
+    };
+    knobs.chain(compactor).collect()
+}
+
+/// The same command with a clock that runs two hours a second for it and everything that it starts.
+///
+/// # Errors
+/// Why there is no such clock here, in words.
+pub(super) fn accelerated(argv: Vec<String>) -> Result<Vec<String>, String> {
+    let found = path().split(':').map(|folder| Path::new(folder).join(FASTER)).find(|file| file.is_file());
+    let found = found.ok_or_else(|| format!("no clock that runs faster: `{FASTER}` is not on PATH"))?;
+    Ok([text(&found), "-f".to_owned(), FAST.to_owned()].into_iter().chain(argv).collect())
 }
 
 /// The knobs that the case turns and the manifest has, with their value in the runtime's own unit.
@@ -263,8 +284,8 @@ mod tests {
             "steps": [], "expect": [],
         }))
         .expect("a case");
-        assert_eq!(knob_keys(&case, &manifest), BTreeMap::from([("retry.initial_s".to_owned(), json!(0.3))]));
         let lab = Lab::new(Path::new("/judge"), false).expect("laid");
+        assert_eq!(judge_keys(&case, &manifest, &lab), BTreeMap::from([("retry.initial_s".to_owned(), json!(0.3))]));
         let config = BTreeMap::from([("autonomous_agent.context.soft_limit_tokens".to_owned(), json!(1000))]);
         let setting = Setting { case: &case, manifest: &manifest, config: &config };
         let all = environment(&setting, &Places::new(Path::new("/m"), Path::new("/j/loa-conform")), &lab);

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::conform::journal::{self, Print, Tail};
 use crate::conform::probe::Hello;
 use crate::conform::transcript::Transcript;
-use crate::conform::{AttemptSeen, EventSeen, Millis, UsageSeen, sighting};
+use crate::conform::{AttemptSeen, CompactorSeen, EventSeen, Millis, UsageSeen, sighting};
 use crate::system::clock::{self, Moment};
 
 /// Where the runtime appends its events, by the design.
@@ -26,6 +26,7 @@ pub(super) struct Record {
     pub(super) folder: PathBuf,
     pub(super) attempts: Vec<AttemptSeen>,
     pub(super) usages: Vec<UsageSeen>,
+    pub(super) compactions: Vec<CompactorSeen>,
     pub(super) events: Vec<EventSeen>,
     pub(super) transcript: Transcript,
     /// Why the rig failed, the first reason first.
@@ -53,6 +54,7 @@ impl Record {
             folder: PathBuf::new(),
             attempts: Vec::new(),
             usages: Vec::new(),
+            compactions: Vec::new(),
             events: Vec::new(),
             transcript,
             problem: None,
@@ -95,12 +97,18 @@ impl Record {
             signal: None,
             cwd: hello.cwd,
             env: hello.env,
+            memories: hello.memories,
             checkpoints: journal::checkpoints(&self.folder),
         });
         self.changed = started;
         let attempt = self.attempts.len() - 1;
         self.live.insert(attempt, socket);
         attempt
+    }
+
+    /// The runtime started the judge's own compactor.
+    pub(super) fn compacting(&mut self, hello: Hello) {
+        self.compactions.push(CompactorSeen { at: self.now(), env: hello.env });
     }
 
     /// The attempt's process is gone.
@@ -171,7 +179,7 @@ mod tests {
     use super::*;
 
     fn hello(phase: &str) -> Hello {
-        Hello { phase: phase.to_owned(), cwd: "/".to_owned(), env: BTreeMap::new() }
+        Hello { phase: phase.to_owned(), cwd: "/".to_owned(), env: BTreeMap::new(), memories: None }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
 
 use super::record::{Record, Signs};
-use crate::conform::probe::{Done, Hello, Order, is_deadly};
+use crate::conform::probe::{COMPACTOR, Done, Hello, Order, is_deadly};
 use crate::conform::{Act, UsageWay};
 use crate::system::process::Piece;
 use crate::system::{clock, files, process, scratch};
@@ -35,6 +35,8 @@ pub(super) struct Stage {
     /// What each attempt of a phase does.
     pub(super) script: BTreeMap<String, Vec<Vec<Act>>>,
     pub(super) usage: Option<UsageWay>,
+    /// What the judge's own compactor prints.
+    pub(super) compactor: Option<Value>,
     /// How often the runtime looks at its signals.
     pub(super) poll: Duration,
     /// The case's mark, for processes that are left behind.
@@ -84,12 +86,26 @@ impl Stage {
         let (lines, orders) = stream.into_split();
         let mut probe = Probe { lines: BufReader::new(lines).lines(), orders };
         let Some(hello) = probe.hello().await else { return };
+        if hello.phase == COMPACTOR {
+            self.compact(hello, &mut probe).await;
+            return;
+        }
         let phase = hello.phase.clone();
         let attempt = self.record().begin(hello, socket);
         // An error means that the probe is gone in the middle of an act, which its end below says as well.
         let _ = self.play(attempt, &phase, &mut probe).await;
         probe.gone().await;
         self.record().end(attempt);
+    }
+
+    /// The compactor: it says what the case says, and ends well.
+    async fn compact(&self, hello: Hello, probe: &mut Probe) {
+        self.record().compacting(hello);
+        let printed = self.compactor.clone().unwrap_or_default().to_string();
+        // An error means that it is gone, which is the runtime's right.
+        if probe.order(&Order::Stdout(printed)).await.is_ok() {
+            let _ = probe.send(&Order::Exit(0)).await;
+        }
     }
 
     async fn play(&self, attempt: usize, phase: &str, probe: &mut Probe) -> io::Result<()> {

@@ -12,7 +12,7 @@ use tokio::net::UnixListener;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::sleep;
 
-use super::program::{Places, Setting, environment, knob_keys};
+use super::program::{Places, Setting, accelerated, environment, judge_keys};
 use super::record::Record;
 use super::stage::Stage;
 use super::verb::{Call, SETTLED_POLLS, Watch, end_all};
@@ -25,7 +25,7 @@ use crate::conform::transcript::Transcript;
 use crate::conform::workspace::Lab;
 use crate::conform::{
     Argv, Case, Drive, FileSeen, Knob, Manifest, Millis, Observation, ProcessEnd, ProcessSeen, ReportSeen, Sight, Step,
-    StepSeen,
+    StepSeen, TimeMethod,
 };
 use crate::system::process::{Captured, Command, Exit, capture};
 use crate::system::{files, ids};
@@ -64,6 +64,7 @@ pub(in crate::conform) async fn trial(
     seen.rig_error = ran.err().or(record.problem.take());
     seen.attempts = std::mem::take(&mut record.attempts);
     seen.usages = std::mem::take(&mut record.usages);
+    seen.compactions = std::mem::take(&mut record.compactions);
     seen.events = std::mem::take(&mut record.events);
     seen.kept = options.keep.then(|| trial.lab.root().to_string_lossy().into_owned());
     drop(record);
@@ -98,6 +99,7 @@ impl<'a> Trial<'a> {
         let stage = Arc::new(Stage {
             script: script.phases.clone(),
             usage: manifest.usage.clone(),
+            compactor: script.compactor.clone(),
             poll: Duration::from_millis(manifest.poll_ms),
             mark: lab.mark(),
             record: Mutex::new(Record::new(transcript)),
@@ -109,6 +111,12 @@ impl<'a> Trial<'a> {
     }
 
     async fn run(&mut self, seen: &mut Observation) -> Result<(), String> {
+        if self.case.time == TimeMethod::Accelerated {
+            seen.unseen.extend(accelerated(Vec::new()).err());
+        }
+        if !seen.unseen.is_empty() {
+            return Ok(());
+        }
         self.fresh().await?;
         for (number, step) in self.script.steps.clone().iter().enumerate() {
             self.stage.record().step = number;
@@ -124,7 +132,8 @@ impl<'a> Trial<'a> {
 
     /// The next workspace: a repository with one commit.
     async fn fresh(&mut self) -> Result<(), String> {
-        self.lab.next_workspace(&self.script, &knob_keys(self.case, self.manifest)).map_err(said)?;
+        let keys = judge_keys(self.case, self.manifest, &self.lab);
+        self.lab.next_workspace(&self.script, &keys).map_err(said)?;
         {
             let mut record = self.stage.record();
             record.workspace = self.lab.number();
@@ -203,7 +212,13 @@ impl<'a> Trial<'a> {
         let Some(argv) = argv.filter(|_| plan.halt_during.is_none() || halt.is_some()) else {
             return (verb, Vec::new(), ProcessEnd::NoVerb);
         };
-        let call = self.call(argv, action);
+        let mut call = self.call(argv, action);
+        if self.case.time == TimeMethod::Accelerated {
+            match accelerated(call.argv) {
+                Ok(argv) => call.argv = argv,
+                Err(why) => return (verb, Vec::new(), ProcessEnd::NotStarted(why)),
+            }
+        }
         let stage = Arc::clone(&self.stage);
         let places =
             ReportPlaces { folders: self.folders(), workspace: self.lab.workspace(), glob: self.report.clone() };

@@ -1,7 +1,7 @@
 //! One process of the runtime: started, listened to, disturbed as the case says, and ended when its time is over.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -22,6 +22,8 @@ use crate::system::process::{Command, Event, Exit, Running, capture, signal_name
 const GRACE: Duration = Duration::from_secs(1);
 /// How often a running verb is looked at, at least.
 const LOOK: Duration = Duration::from_millis(50);
+/// How often it is looked whether a file has appeared that the runtime is to be killed at.
+const KEEN_LOOK: Duration = Duration::from_millis(1);
 /// How often the dying are looked at.
 const DYING: Duration = Duration::from_millis(5);
 /// How long the socket of a phase may stay open after the runtime ended, when its process is already gone.
@@ -81,8 +83,9 @@ impl Watch<'_> {
         };
         let begun = clock::now();
         let mut killed = false;
+        let first_sight = plan.kill_at_checkpoint.as_ref().map(|phase| checkpoint(&call.folder, phase));
         let mut halting: Option<JoinHandle<()>> = None;
-        let mut ticks = interval(LOOK);
+        let mut ticks = interval(if first_sight.is_some() { KEEN_LOOK } else { LOOK });
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let cut = loop {
             select! {
@@ -103,6 +106,9 @@ impl Watch<'_> {
                     }
                 },
                 _ = ticks.tick() => {
+                    if !killed && first_sight.as_ref().is_some_and(|path| path.exists()) {
+                        killed = kill(&running);
+                    }
                     if self.stop.load(Ordering::Relaxed) {
                         break Cut::Stopped;
                     } else if clock::now().since(begun) >= self.budget {
@@ -151,6 +157,11 @@ impl Watch<'_> {
             sleep(DYING).await;
         }
     }
+}
+
+/// Where a phase's checkpoint belongs.
+fn checkpoint(workspace: &Path, phase: &str) -> PathBuf {
+    workspace.join(".loa-checkpoint").join(format!("{phase}.yaml"))
 }
 
 fn ended(exit: &Exit, killed: bool) -> ProcessEnd {

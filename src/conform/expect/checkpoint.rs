@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::Evidence;
-use super::document::{read, show};
+use super::{Evidence, phases};
+use super::document::{clip, read, show};
 use super::matcher::{Fields, Scene};
 use crate::conform::{Check, FileSeen, Moment, Outcome, Reason, Step};
 use crate::contract::Phase;
@@ -194,4 +194,25 @@ fn id_of(text: &str) -> Option<String> {
         Value::String(id) if !id.is_empty() => Some(id.clone()),
         _ => None,
     }
+}
+
+/// What must be in every checkpoint.
+const REQUIRED: [&str; 5] = ["execution_id", "phase", "created_at", "exit_code", "summary"];
+
+/// What the step before left of a checkpoint when it was cut short is whole, or was not taken for whole.
+pub(super) fn not_torn(evidence: &Evidence<'_>, phase: &str, step: usize) -> Check {
+    let named = evidence.text(phase);
+    let expected = format!("half a checkpoint of {named} not to be taken for a whole one");
+    let cut = step.checked_sub(1).and_then(|before| evidence.seen.steps.get(before));
+    let Some(file) = cut.and_then(|cut| cut.checkpoints.get(&format!("{named}.yaml"))) else {
+        return Check::fail(Reason::NoCheckpoint, expected, "nothing ever appeared where it belongs");
+    };
+    let document = read(&file.text).ok();
+    let whole = document.is_some_and(|document| REQUIRED.iter().all(|key| document.get(key).is_some()));
+    let check = match whole || phases::reopened(evidence, phase, step).outcome.is_green() {
+        true if whole => Check::pass(expected, "it was whole"),
+        true => Check::pass(expected, "it was found out"),
+        false => Check::fail(Reason::Unreadable, expected, clip(&file.text)),
+    };
+    check.in_step(step).in_file(format!(".loa-checkpoint/{named}.yaml"))
 }

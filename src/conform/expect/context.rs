@@ -49,9 +49,7 @@ fn figure(document: &Value) -> Option<&Value> {
 /// Lines of a type in the event file.
 pub(super) fn events(evidence: &Evidence<'_>, kind: &str, at_least: u64, fields: &Fields) -> Check {
     let expected = format!("at least {at_least} lines of type {kind} in the event file");
-    let manifest = evidence.manifest;
-    let promised = [&manifest.warn, &manifest.compact].into_iter().any(|sight| *sight == Some(Sight::EventFile));
-    if evidence.seen.events.is_empty() && !promised {
+    if evidence.seen.events.is_empty() && !promises_events(evidence) {
         return Check::not_observed(Reason::NoSight, expected, "the runtime writes no event file");
     }
     let ours: Vec<_> = evidence.seen.events.iter().filter(|event| word(&event.line, "type") == Some(kind)).collect();
@@ -68,6 +66,12 @@ pub(super) fn events(evidence: &Evidence<'_>, kind: &str, at_least: u64, fields:
         }
     }
     all.into_check(evidence, &expected, &format!("{} lines", ours.len())).in_file("the event file")
+}
+
+/// Whether the manifest says that the runtime writes an event file.
+pub(super) fn promises_events(evidence: &Evidence<'_>) -> bool {
+    let manifest = evidence.manifest;
+    [&manifest.warn, &manifest.compact].into_iter().any(|sight| *sight == Some(Sight::EventFile))
 }
 
 pub(super) fn word<'a>(value: &'a Value, key: &str) -> Option<&'a str> {

@@ -1,7 +1,8 @@
 //! From an observation to the checks of a case.
 
 use super::{
-    Evidence, checkpoint, checkpoint_times, context, ending, laid, phases, report, says, timing, unobservable, warning,
+    Evidence, checkpoint, checkpoint_times, context, ending, features, laid, phases, report, says, timing, unobservable,
+    warning,
 };
 use crate::conform::{Check, Condition, Expectation, Outcome, ProcessEnd, Reason};
 
@@ -22,6 +23,12 @@ fn unjudgeable(evidence: &Evidence<'_>) -> Option<Check> {
         return Some(Check::new(Outcome::HarnessError, Reason::RigFailed, "the judge's own rig to work", why));
     }
     if let Some(check) = unobservable(evidence.case, evidence.manifest) {
+        return Some(check);
+    }
+    if let Some(why) = seen.unseen.first() {
+        return Some(Check::not_observed(Reason::NoFastClock, "a clock that runs faster than the wall's", why));
+    }
+    if let Some(check) = timing::too_slow(evidence) {
         return Some(check);
     }
     if seen.steps.iter().any(|step| step.end == ProcessEnd::NoVerb) {
@@ -73,6 +80,21 @@ fn check(evidence: &Evidence<'_>, expectation: &Expectation) -> Check {
         Expectation::Warned { usage, level, fields } => warning::warned(evidence, *usage, level, fields),
         Expectation::Compacted { usage, level } => warning::compacted(evidence, *usage, level),
         Expectation::Events { r#type, at_least, fields } => context::events(evidence, r#type, *at_least, fields),
+        Expectation::Signalled { usage, r#type, present, fields } => {
+            let signal = features::Signal { kind: r#type, present: *present, fields };
+            features::signalled(evidence, *usage, signal)
+        }
+        Expectation::Effort { phase, level, budget, level_alone } => {
+            let wanted = features::Wanted { level, budget: *budget, level_alone: level_alone.as_deref() };
+            features::effort(evidence, phase, wanted)
+        }
+        Expectation::Memories { phase, has, lacks } => features::memories(evidence, phase, has, lacks),
+        Expectation::CompactorTold { clear, preserve, recent_turns } => {
+            let told = features::Told { clear, preserve, recent_turns: *recent_turns };
+            features::compactor_told(evidence, told)
+        }
+        Expectation::NotTorn { phase, step } => checkpoint::not_torn(evidence, phase, *step),
+        Expectation::Within { step, minutes } => timing::within(evidence, *step, *minutes),
         Expectation::Reopened { phase, step } => phases::reopened(evidence, phase, *step),
         Expectation::Unchanged(path) => laid::unchanged(evidence, path),
     }

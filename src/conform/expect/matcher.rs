@@ -202,6 +202,11 @@ impl Scene<'_> {
 }
 
 impl Taken {
+    /// By one reading, or by the clause's own words.
+    pub(super) fn by(reading: Option<&str>) -> Self {
+        Self { readings: reading.map(str::to_owned).into_iter().collect(), zoneless: false }
+    }
+
     /// Adds what another document took.
     pub(super) fn merge(&mut self, other: Self) {
         self.readings.extend(other.readings);

@@ -10,6 +10,7 @@ mod control;
 mod document;
 mod ending;
 mod evidence;
+mod features;
 mod judge;
 mod laid;
 mod matcher;

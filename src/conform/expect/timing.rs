@@ -2,7 +2,7 @@
 //! gap longer, never shorter.
 
 use super::Evidence;
-use crate::conform::{AttemptSeen, Check, Millis, Reason};
+use crate::conform::{AttemptSeen, Check, Expectation, Millis, Reason};
 
 /// What a wait must exceed the runtime's own pace by when its backoff cannot be set, in milliseconds.
 const BLIND_MARGIN: Millis = 200;
@@ -50,4 +50,33 @@ fn grows(gaps: &[Millis], factor: f64) -> Check {
         [_, .., _] => Check::fail(Reason::DidNotGrow, expected, observed),
         _ => Check::not_observed(Reason::TooFewGaps, expected, observed),
     }
+}
+
+/// Minutes of the runtime's own time that a millisecond is, by an accelerated clock: two hours a second.
+const MINUTES_PER_MILLISECOND: f64 = 0.12;
+
+/// The step took less than this of the runtime's own time.
+pub(super) fn within(evidence: &Evidence<'_>, step: usize, minutes: u64) -> Check {
+    let expected = format!("the step to take less than {minutes} minutes of an accelerated clock");
+    match taken(evidence, step) {
+        None => Check::fail(Reason::DidNotEnd, expected, "the step never came"),
+        Some(taken) => Check::pass(expected, format!("it took {taken:.0}")).in_step(step),
+    }
+}
+
+/// The check of a case whose step took so long that the runtime's time may have run out in it.
+pub(super) fn too_slow(evidence: &Evidence<'_>) -> Option<Check> {
+    evidence.case.expect.iter().find_map(|it| {
+        let Expectation::Within { step, minutes } = it else { return None };
+        #[expect(clippy::cast_precision_loss, reason = "a case has a few hundred minutes")]
+        let taken = taken(evidence, *step).filter(|taken| *taken >= *minutes as f64)?;
+        let expected = format!("a machine that does the step in less than {minutes} minutes of an accelerated clock");
+        Some(Check::not_observed(Reason::TooSlow, expected, format!("it took {taken:.0}")).in_step(*step))
+    })
+}
+
+fn taken(evidence: &Evidence<'_>, step: usize) -> Option<f64> {
+    let seen = evidence.seen.steps.get(step)?;
+    #[expect(clippy::cast_precision_loss, reason = "a step takes far less than 2^52 milliseconds")]
+    Some(seen.ended.saturating_sub(seen.started) as f64 * MINUTES_PER_MILLISECOND)
 }

@@ -18,6 +18,10 @@ pub fn unobservable(case: &Case, manifest: &Manifest) -> Option<Check> {
         let expected = "a runtime that reads the signal stream";
         return Some(Check::not_observed(Reason::NoSignalStream, expected, "`usage` is not `signal_file`"));
     }
+    if case.compactor.is_some() && manifest.compactor.is_none() {
+        let expected = "a manifest that says how the judge's own compactor is plugged in";
+        return Some(Check::not_observed(Reason::NoCompactor, expected, "it has no `compactor`"));
+    }
     missing_knob(case, manifest).map(|knob| {
         let observed = "the manifest has no such knob, and nobody waits that long";
         Check::not_observed(Reason::NoKnob, format!("a knob `{knob}`"), observed)

@@ -15,6 +15,8 @@ static LEDGER: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/contract-tests/ledger
 static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/contract-tests/cases");
 static RUNTIMES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/fixtures/runtimes");
 static AGENT_SUITE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/contract-tests/agent");
+static FAULTY: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/fixtures/faulty");
+static LAWFUL: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/fixtures/lawful");
 static AGENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/fixtures/agents");
 static CLAIMS: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/contract-tests/claims.yaml"));
 
@@ -58,6 +60,7 @@ impl Files {
     #[must_use]
     pub fn bundled(profile: ProfileName) -> Self {
         let mut all = Self::candidates(profile);
+        variants(profile, &mut all);
         match profile {
             ProfileName::Runtime => {
                 gather(&LEDGER, Utf8Path::new("ledger"), &mut all);
@@ -93,6 +96,9 @@ impl Files {
         }
         let claims = root.join("claims.yaml");
         all.insert("claims.yaml".into(), files::read(&claims, LONGEST)?);
+        for kind in VARIANTS {
+            all.extend(variants_beside(root, kind, profile)?);
+        }
         if !root.join(candidates).is_dir() {
             all.extend(Self::candidates(profile));
         }
@@ -123,6 +129,50 @@ impl Files {
         }
         Ok(())
     }
+}
+
+/// The folders of variants.
+const VARIANTS: [&str; 2] = ["faulty", "lawful"];
+
+/// The bundled variants of a profile.
+fn variants(profile: ProfileName, all: &mut BTreeMap<Utf8PathBuf, Vec<u8>>) {
+    for (kind, dir) in VARIANTS.into_iter().zip([&FAULTY, &LAWFUL]) {
+        let dir = match profile {
+            ProfileName::Runtime => Some(dir),
+            ProfileName::Agent => dir.get_dir("agents"),
+        };
+        for file in dir.into_iter().flat_map(Dir::files) {
+            let name = file.path().file_name().and_then(|name| name.to_str());
+            let name = name.expect("files of this project have UTF-8 names");
+            all.insert(Utf8Path::new(kind).join(name), file.contents().to_vec());
+        }
+    }
+}
+
+/// The variants that belong to a suite in a folder: in it, or in `fixtures/` beside it.
+fn variants_beside(
+    root: &Path,
+    kind: &str,
+    profile: ProfileName,
+) -> Result<BTreeMap<Utf8PathBuf, Vec<u8>>, SuiteReadError> {
+    let Some(folder) = variant_folder(root, kind, profile) else { return Ok(BTreeMap::new()) };
+    let mut found = BTreeMap::new();
+    for path in files::list(&folder)?.into_iter().filter(|path| path.is_file()) {
+        let name = PathBuf::from(path.file_name().unwrap_or_default());
+        let name = Utf8PathBuf::from_path_buf(name).map_err(SuiteReadError::Name)?;
+        found.insert(Utf8Path::new(kind).join(name), files::read(&path, LONGEST)?);
+    }
+    Ok(found)
+}
+
+/// Where the variants of a suite lie that is a folder: `faulty` or `lawful` in it, or else in `fixtures/` beside it.
+#[must_use]
+pub fn variant_folder(root: &Path, kind: &str, profile: ProfileName) -> Option<PathBuf> {
+    let root = std::path::absolute(root).unwrap_or_else(|_| root.to_path_buf());
+    let up = if profile == ProfileName::Agent { root.parent().and_then(Path::parent) } else { root.parent() };
+    let beside = up.map(|up| up.join("fixtures").join(kind));
+    let beside = beside.map(|it| if profile == ProfileName::Agent { it.join("agents") } else { it });
+    [Some(root.join(kind)), beside].into_iter().flatten().find(|folder| folder.is_dir())
 }
 
 /// Whether candidates are judged by this file: pages for people may change without a new measurement.

@@ -138,10 +138,14 @@ impl<P: Profile> Suite<P> {
     }
 }
 
-/// Whether a text begins with a pattern, case aside; `*` stands for any characters.
+/// Whether a text begins with a pattern, case aside; `*` stands for any characters, and commas part several patterns.
 #[must_use]
 pub(in crate::conform) fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
+    let text = text.to_lowercase();
+    pattern.to_lowercase().split(',').any(|pattern| begins(pattern, &text))
+}
+
+fn begins(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };
@@ -215,6 +219,8 @@ mod tests {
             ("retried", "exit-003-retried", false),
             ("ex*4", "exit-003-retried", false),
             ("", "exit-003-retried", false),
+            ("ctx,exit", "exit-003-retried", true),
+            ("ctx,", "exit-003-retried", false),
         ] {
             assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
         }

@@ -1,6 +1,7 @@
 //! The suite: ledger, claims, cases and bundled runtimes, embedded in the program or read from a folder, checked against
 //! their schemas and against one another before anything is run.
 
+mod advice;
 mod bundle;
 mod candidate;
 mod kinds;
@@ -8,7 +9,8 @@ mod lint;
 mod load;
 
 pub(super) use bundle::hash_of;
-pub use bundle::{Files, SuiteReadError, line_hash};
+pub use advice::FILL_IN;
+pub use bundle::{Files, SuiteReadError, line_hash, variant_folder};
 pub use candidate::{Candidate, CandidateError};
 pub use kinds::{
     AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, RUNTIME_MANIFEST,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use camino::Utf8PathBuf;
 
 use super::*;
-use crate::conform::{AttemptSeen, Expectation, Files, OutputLine, ProcessEnd, ReportSeen, StepSeen};
+use crate::conform::{AttemptSeen, CellWord, Expectation, Files, OutputLine, ProcessEnd, ReportSeen, StepSeen};
 
 const LEDGER: &str = "
 - {id: X-001, column: exit-codes, level: MUST, source: [table], sections: [S], text: t, how: h}
@@ -90,6 +90,7 @@ impl Rig for Scripted {
 
 fn seen(end: ProcessEnd) -> Observation {
     let attempt = AttemptSeen {
+        memories: None,
         phase: "design".to_owned(),
         attempt: 1,
         step: 0,

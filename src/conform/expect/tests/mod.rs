@@ -3,6 +3,7 @@
 mod checkpoints;
 mod context;
 mod endings;
+mod features;
 mod phases;
 mod reports;
 mod rules;

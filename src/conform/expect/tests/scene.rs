@@ -83,6 +83,7 @@ impl Scene {
                 signal: None,
                 cwd: "/w".to_owned(),
                 env: BTreeMap::new(),
+                memories: None,
                 checkpoints,
             });
         }
