@@ -29,9 +29,9 @@ mod sighting;
 mod suite;
 mod survey;
 mod transcript;
-
 mod variant;
 mod verdict;
+mod watched;
 mod workspace;
 
 pub use agent::{
@@ -70,3 +70,4 @@ pub use suite::{
 pub use survey::{Listener, Progress, Rig, SurveyOptions, survey};
 pub use variant::{Change, Kill, Variant, VariantError};
 pub use verdict::{Check, Outcome, Place};
+pub use watched::{Watch, Watched};

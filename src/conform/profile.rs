@@ -127,12 +127,18 @@ pub trait ManifestDocument: Debug + Clone + PartialEq + Serialize + DeserializeO
 }
 
 /// An observation, likewise.
-pub trait Seen: Debug + Send + Sync {
+pub trait Seen: Debug + Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// That of a rig that failed.
     fn broken(why: &str) -> Self;
 
     /// Where the case's folder was kept.
     fn kept(&self) -> Option<&str>;
+
+    /// The values that were drawn, by name.
+    fn drawn(&self) -> &BTreeMap<String, Value>;
+
+    /// Why the rig itself failed, if it did.
+    fn rig_error(&self) -> Option<&str>;
 
     /// What the machine did not let the judge see.
     fn unseen(&self) -> &[String] {

@@ -105,4 +105,12 @@ impl Seen for Observation {
     fn kept(&self) -> Option<&str> {
         self.kept.as_deref()
     }
+
+    fn drawn(&self) -> &BTreeMap<String, Value> {
+        &self.drawn
+    }
+
+    fn rig_error(&self) -> Option<&str> {
+        self.rig_error.as_deref()
+    }
 }

@@ -266,6 +266,14 @@ impl Seen for AgentObservation {
         self.kept.as_deref()
     }
 
+    fn drawn(&self) -> &BTreeMap<String, Value> {
+        &self.drawn
+    }
+
+    fn rig_error(&self) -> Option<&str> {
+        self.rig_error.as_deref()
+    }
+
     fn unseen(&self) -> &[String] {
         &self.unseen
     }
