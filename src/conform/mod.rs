@@ -4,9 +4,11 @@
 //! words with the runner, never its rules, its configuration, its store or its code.
 
 mod agent;
+mod bundle;
 mod case;
 mod cell;
 mod census;
+mod chronicle;
 mod claims;
 mod clause;
 mod conformance;
@@ -25,6 +27,7 @@ mod proof;
 mod reason;
 mod rig;
 mod runtime;
+mod selection;
 mod sighting;
 mod suite;
 mod survey;
@@ -39,11 +42,13 @@ pub use agent::{
     AgentStep, AgentStepSeen, Disturbance, Errand, FailureClass, FailureSign, Occasion, Setting, SideRequest, Sign,
     SignalSent, StreamSigns, UsageScope, UsageSign, WhichSession,
 };
+pub use bundle::{Bundle, BundleError, Discrepancy, Exhibit, Flaw, Recorder, Verification, verify};
 pub use case::{
     AcceptedCount, AcceptedValue, Act, Case, Draw, Drive, Expectation, Knob, Matcher, Moment, Step, TimeMethod,
     ValueType, WayIn,
 };
 pub use cell::Cell;
+pub use chronicle::Chronicle;
 pub use claims::{ChecklistItem, Claim, ClaimWord, Claims};
 pub use clause::{Clause, Column, Condition, Level, ProfileName, Reading, Source};
 pub use conformance::{CaseReport, ClauseReport, CommandReport, ConformanceReport, Host, RuntimeReport, SettingReport};
@@ -63,6 +68,7 @@ pub use proof::{RedCase, Row, differences, shortcomings, table};
 pub use reason::Reason;
 pub use rig::{AgentRig, RigOptions, identify, observe, withdraw};
 pub use runtime::RuntimeProfile;
+pub use selection::Selection;
 pub use suite::{
     AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Candidate,
     CandidateError, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,

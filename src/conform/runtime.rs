@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::profile::{CaseDocument, Head, ManifestDocument, Profile, Seen};
 use super::suite::{CONTRACT_CASE, RUNTIME_MANIFEST};
 use super::{
-    Attestation, Case, CellWord, Check, Column, Drive, Evidence, Expectation, Manifest, Observation, ProfileName, Step,
-    TimeMethod, expect,
+    Attestation, Case, CellWord, Check, Chronicle, Column, Drive, Evidence, Expectation, Manifest, Observation,
+    ProfileName, Step, TimeMethod, chronicle, expect,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
@@ -112,5 +112,9 @@ impl Seen for Observation {
 
     fn rig_error(&self) -> Option<&str> {
         self.rig_error.as_deref()
+    }
+
+    fn chronicle(&self) -> Chronicle {
+        chronicle::of_runtime(self)
     }
 }

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::conform::suite::{AGENT_CASE, AGENT_MANIFEST};
 use crate::conform::{
-    Attestation, CaseDocument, CellWord, Check, Column, CommandReport, Draw, Evidence, Head, ManifestDocument, Profile,
-    ProfileName, Reason, Seen, SettingReport, TimeMethod,
+    Attestation, CaseDocument, CellWord, Check, Chronicle, Column, CommandReport, Draw, Evidence, Head,
+    ManifestDocument, Profile, ProfileName, Reason, Seen, SettingReport, TimeMethod, chronicle,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
@@ -272,6 +272,10 @@ impl Seen for AgentObservation {
 
     fn rig_error(&self) -> Option<&str> {
         self.rig_error.as_deref()
+    }
+
+    fn chronicle(&self) -> Chronicle {
+        chronicle::of_agent(self)
     }
 
     fn unseen(&self) -> &[String] {
