@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use loa::conform::{
-    AgentProfile, AgentRig, Candidate, Check, Files, Outcome, ProfileName, RigOptions, Row, RuntimeReport, Suite,
-    SurveyOptions, Variant, differences, shortcomings, survey, table,
+    AgentProfile, AgentRig, Candidate, Check, Files, Outcome, ProfileName, RigOptions, Row, RuntimeReport, Selection,
+    Suite, SurveyOptions, Variant, differences, shortcomings, survey, table,
 };
 
 fn fixtures(name: &str) -> PathBuf {
@@ -33,7 +33,8 @@ fn open(folder: &Path) -> Candidate<AgentProfile> {
 fn reports(candidates: &[Candidate<AgentProfile>], only: Option<&str>) -> BTreeMap<String, RuntimeReport> {
     let options = RigOptions::new(7, PathBuf::from(env!("CARGO_BIN_EXE_loa-conform")));
     let rig = AgentRig::new(options, PathBuf::from("/nowhere"));
-    let options = SurveyOptions { only: only.map(str::to_owned), quick: false, jobs: 6, timing_jobs: 6 };
+    let selection = Selection { only: only.map(str::to_owned), ..Selection::default() };
+    let options = SurveyOptions { selection, jobs: 6, timing_jobs: 6, ..SurveyOptions::default() };
     let reports = survey(&suite(), candidates, &rig, &options, &|_| {});
     let problems: Vec<_> = reports.iter().filter_map(|report| report.problem.as_ref()).collect();
     assert!(problems.is_empty(), "{problems:?}");

@@ -327,3 +327,50 @@ fn a_bare_agent_is_started_once_a_phase_until_one_does_not_end_with_0() {
     command.assert().code(3);
     assert!(place("one").exists() && !place("two").exists());
 }
+
+#[test]
+fn a_bundle_is_verified_offline_and_a_changed_one_is_refused() {
+    let suite = suite(&[GOOD, IDLE]);
+    let bundle = suite.path().join("bundle");
+    let place = bundle.to_str().expect("UTF-8");
+    score(&suite, &["--bundle", place]).assert().code(0).stdout(contains("loa-conform verify"));
+    score(&suite, &["--bundle", place]).assert().code(64).stderr(contains("is not empty"));
+    let verify = |more: &[&str]| {
+        let mut command = conform(&["verify", place]);
+        command.args(more);
+        command.assert()
+    };
+    let trusted = suite.path().to_str().expect("UTF-8");
+    let said = verify(&["--suite", trusted]).code(0);
+    said.stdout(contains("2 verdicts and 8 cells computed again from 2 observations")).stdout(contains("can invent"));
+    verify(&[]).code(1).stdout(contains("judged by another suite than the trusted one"));
+    let exhibit = bundle.join("evidence/idle/x-001-a-1.json");
+    let text = fs::read_to_string(bundle.join("evidence/loop/x-001-a-1.json")).expect("an observation");
+    fs::write(&exhibit, text).expect("written");
+    let refused = verify(&["--suite", trusted, "--json"]).code(1);
+    refused.stdout(contains("other-evidence")).stdout(contains("\"exit_code\": 1"));
+    fs::remove_file(bundle.join("report.json")).expect("removed");
+    verify(&["--suite", trusted]).code(1).stderr(contains("report.json"));
+    conform(&["verify", "/nowhere"]).assert().code(66).stderr(contains("is no bundle"));
+}
+
+#[test]
+fn what_was_left_out_is_said_and_is_no_success() {
+    let suite = suite(&[GOOD, IDLE]);
+    score(&suite, &["loop", "--skip", "no-such-case"]).assert().code(3).stdout(contains("this is no rating"));
+    score(&suite, &["loop", "--skip", "X-001"]).assert().code(3).stderr(contains("nothing can be said"));
+    let found = score(&suite, &["loop", "--level", "must"]).assert().code(0);
+    found.stdout(contains("Only clauses down to MUST")).stdout(contains("Partial 1/1"));
+    score(&suite, &["loop", "--level", "nearly"]).assert().code(64);
+    score(&suite, &["loop", "--level", "must", "--strict-claims"]).assert().code(3);
+}
+
+#[test]
+fn a_trace_tells_what_happened_step_by_step() {
+    let suite = suite(&[GOOD]);
+    let said = score(&suite, &["loop", "--trace", "--keep"]).assert().code(0);
+    said.stderr(contains("loop/x-001-a t+"))
+        .stderr(contains("design (attempt 1) starts"))
+        .stderr(contains("step 0 is over: it ended with 0"))
+        .stderr(contains("kept: "));
+}

@@ -66,7 +66,7 @@ fn reports(candidates: &[Candidate]) -> BTreeMap<String, RuntimeReport> {
     let suite = Suite::<RuntimeProfile>::load(Files::bundled(ProfileName::Runtime))
         .unwrap_or_else(|findings| panic!("{} findings", findings.len()));
     let rig = RigOptions::new(7, PathBuf::from(env!("CARGO_BIN_EXE_loa-conform")));
-    let options = SurveyOptions { only: None, quick: false, jobs: 8, timing_jobs: 12 };
+    let options = SurveyOptions { jobs: 8, timing_jobs: 12, ..SurveyOptions::default() };
     let reports = survey(&suite, candidates, &rig, &options, &|_| {});
     let problems: Vec<_> = reports.iter().filter_map(|report| report.problem.as_ref()).collect();
     assert!(problems.is_empty(), "{problems:?}");

@@ -61,6 +61,13 @@ impl Cell {
         cell
     }
 
+    /// The cell when only a part of the suite was run: never better than partly.
+    #[must_use]
+    pub fn of_a_part(self) -> Self {
+        let word = if self.word == CellWord::None { CellWord::None } else { CellWord::Partial };
+        Self { word, ..self }
+    }
+
     /// The word for the counts. A do-nothing program passes no MUST, since a case in which nothing started is red; what it
     /// does not pass either is therefore everything.
     fn earned(&self) -> CellWord {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, CellWord, Check, Clause, Column, Level, Outcome, ProfileName, Reason, TimeMethod};
+use super::{Cell, CellWord, Check, Clause, Column, Level, Outcome, ProfileName, Reason, Selection, TimeMethod};
 use super::{ChecklistItem, Claim};
 
 /// The report of a survey.
@@ -35,6 +35,12 @@ pub struct ConformanceReport {
     /// Only cases that match this pattern, and what they presuppose, were run; such a report is no rating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<String>,
+    /// Cases that match this pattern were not run; such a report is no rating.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skip: Option<String>,
+    /// Only clauses down to this level, and what they presuppose, were judged; such a report is no rating.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
     /// Only the quick subset, and what it presupposes, was run; such a report is no rating.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quick: bool,
@@ -269,7 +275,13 @@ impl ConformanceReport {
     /// Whether it says too little to be a rating: only some of the cases were run.
     #[must_use]
     pub fn is_partial(&self) -> bool {
-        self.only.is_some() || self.quick
+        !self.selection().is_everything()
+    }
+
+    /// Which cases were asked for.
+    #[must_use]
+    pub fn selection(&self) -> Selection {
+        Selection { only: self.only.clone(), skip: self.skip.clone(), level: self.level, quick: self.quick }
     }
 
     /// A clause of the ledger.

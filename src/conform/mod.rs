@@ -4,9 +4,11 @@
 //! words with the runner, never its rules, its configuration, its store or its code.
 
 mod agent;
+mod bundle;
 mod case;
 mod cell;
 mod census;
+mod chronicle;
 mod claims;
 mod clause;
 mod conformance;
@@ -27,13 +29,14 @@ mod proving;
 mod reason;
 mod rig;
 mod runtime;
+mod selection;
 mod sighting;
 mod suite;
 mod survey;
 mod transcript;
-
 mod variant;
 mod verdict;
+mod watched;
 mod workspace;
 
 pub use agent::{
@@ -41,11 +44,13 @@ pub use agent::{
     AgentStep, AgentStepSeen, Disturbance, Errand, FailureClass, FailureSign, Occasion, Setting, SideRequest, Sign,
     SignalSent, StreamSigns, UsageScope, UsageSign, WhichSession,
 };
+pub use bundle::{Bundle, BundleError, Discrepancy, Exhibit, Flaw, Recorder, Verification, verify};
 pub use case::{
     AcceptedCount, AcceptedValue, Act, Case, Draw, Drive, Expectation, Knob, Matcher, Moment, Step, TimeMethod,
     ValueType, WayIn,
 };
 pub use cell::Cell;
+pub use chronicle::Chronicle;
 pub use claims::{ChecklistItem, Claim, ClaimWord, Claims};
 pub use clause::{Clause, Column, Condition, Level, ProfileName, Reading, Source};
 pub use conformance::{CaseReport, ClauseReport, CommandReport, ConformanceReport, Host, RuntimeReport, SettingReport};
@@ -57,16 +62,17 @@ pub use expect::{Evidence, judge, unobservable};
 pub use feature::{CompactorWay, Feature};
 pub use manifest::{Argv, Attestation, CellWord, KnobWay, Manifest, Sight, UsageWay};
 pub use observation::{
-    AttemptSeen, CompactorSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen, ReportSeen, StepSeen,
-    UsageSeen,
+    AttemptSeen, CompactorSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen,
+    ReportSeen, StepSeen, UsageSeen,
 };
 pub use probe::probe;
 pub use profile::{CaseDocument, Head, ManifestDocument, Profile, Seen};
-pub use proving::{Proof, ProofOptions, ProvingError, Tried, prove};
 pub use proof::{RedCase, Row, differences, shortcomings, table};
+pub use proving::{Proof, ProofOptions, ProvingError, Tried, prove};
 pub use reason::Reason;
 pub use rig::{AgentRig, RigOptions, identify, observe, withdraw};
 pub use runtime::RuntimeProfile;
+pub use selection::Selection;
 pub use suite::{
     AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Candidate,
     CandidateError, FILL_IN, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,
@@ -75,3 +81,4 @@ pub use suite::{
 pub use survey::{Listener, Progress, Rig, SurveyOptions, survey};
 pub use variant::{Change, Kill, Variant, VariantError};
 pub use verdict::{Check, Outcome, Place};
+pub use watched::{Watch, Watched};

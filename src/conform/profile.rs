@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    Attestation, CellWord, Check, Column, CommandReport, Evidence, ProfileName, Reason, SettingReport, TimeMethod,
+    Attestation, CellWord, Check, Chronicle, Column, CommandReport, Evidence, ProfileName, Reason, SettingReport,
+    TimeMethod,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
@@ -132,12 +133,21 @@ pub trait ManifestDocument: Debug + Clone + PartialEq + Serialize + DeserializeO
 }
 
 /// An observation, likewise.
-pub trait Seen: Debug + Send + Sync {
+pub trait Seen: Debug + Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// That of a rig that failed.
     fn broken(why: &str) -> Self;
 
     /// Where the case's folder was kept.
     fn kept(&self) -> Option<&str>;
+
+    /// The values that were drawn, by name.
+    fn drawn(&self) -> &BTreeMap<String, Value>;
+
+    /// Why the rig itself failed, if it did.
+    fn rig_error(&self) -> Option<&str>;
+
+    /// What happened, one line an event.
+    fn chronicle(&self) -> Chronicle;
 
     /// What the machine did not let the judge see.
     fn unseen(&self) -> &[String] {

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::survey::{Rig, SurveyOptions, survey};
 use super::{
-    Candidate, CandidateError, CaseDocument, Check, Column, Level, Outcome, Profile, Row,
-    RuntimeReport, Suite, TimeMethod, Variant, VariantError, differences, shortcomings, table,
+    Candidate, CandidateError, CaseDocument, Check, Column, Level, Outcome, Profile, Row, RuntimeReport, Selection,
+    Suite, TimeMethod, Variant, VariantError, differences, shortcomings, table,
 };
 use crate::system::files;
 use crate::system::scratch::ScratchError;
@@ -162,7 +162,9 @@ fn run<P: Profile>(
     only: Option<String>,
 ) -> Vec<RuntimeReport> {
     let ProofOptions { jobs, timing_jobs, .. } = options;
-    survey(suite, candidates, rig, &SurveyOptions { only, quick: false, jobs, timing_jobs }, &|_| {})
+    let selection = Selection { only, ..Selection::default() };
+    let options = SurveyOptions { selection, jobs, timing_jobs, ..SurveyOptions::default() };
+    survey(suite, candidates, rig, &options, &|_| {})
 }
 
 /// The clause of the case that must kill a variant.

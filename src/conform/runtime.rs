@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::profile::{CaseDocument, Head, ManifestDocument, Profile, Seen};
 use super::suite::{CONTRACT_CASE, RUNTIME_MANIFEST};
 use super::{
-    Attestation, Case, CellWord, Check, Column, Drive, Evidence, Expectation, Manifest, Observation, ProfileName, Step,
-    TimeMethod, expect,
+    Attestation, Case, CellWord, Check, Chronicle, Column, Drive, Evidence, Expectation, Manifest, Observation,
+    ProfileName, Step, TimeMethod, chronicle, expect,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
@@ -55,7 +55,11 @@ impl CaseDocument for Case {
     fn is_plain(&self) -> bool {
         let untouched = self.config.is_empty() && self.files.is_empty() && self.knobs.is_empty();
         let usual = self.compactor.is_none() && self.time == TimeMethod::Real;
-        untouched && usual && self.phases.is_empty() && self.draw.is_empty() && self.steps == [Step::Run(Drive::default())]
+        untouched
+            && usual
+            && self.phases.is_empty()
+            && self.draw.is_empty()
+            && self.steps == [Step::Run(Drive::default())]
     }
 
     fn measures_time(&self) -> bool {
@@ -128,5 +132,17 @@ impl Seen for Observation {
 
     fn kept(&self) -> Option<&str> {
         self.kept.as_deref()
+    }
+
+    fn drawn(&self) -> &BTreeMap<String, Value> {
+        &self.drawn
+    }
+
+    fn rig_error(&self) -> Option<&str> {
+        self.rig_error.as_deref()
+    }
+
+    fn chronicle(&self) -> Chronicle {
+        chronicle::of_runtime(self)
     }
 }

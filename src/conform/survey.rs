@@ -8,12 +8,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
+use fastrand::Rng;
+use jiff::civil::Date;
+
 use super::lane::{self, Task};
 use super::{AgentCase, AgentObservation, AgentProfile, AgentRig, Case, Clause};
 use super::{
     Candidate, CaseDocument, CaseReport, Cell, Check, ClauseReport, Column, Condition, Evidence, Identity, Level,
-    ManifestDocument, Observation, Outcome, Profile, Reason, RigOptions, RuntimeProfile, RuntimeReport, Seen, Suite,
-    identify, observe,
+    ManifestDocument, Observation, Outcome, Profile, Reason, RigOptions, RuntimeProfile, RuntimeReport, Seen,
+    Selection, Suite, identify, observe,
 };
 use crate::system::clock;
 
@@ -59,16 +62,18 @@ impl Rig<AgentProfile> for AgentRig {
 }
 
 /// How a survey is run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SurveyOptions {
-    /// Only cases that match, and what these presuppose.
-    pub only: Option<String>,
-    /// Only cases of the quick subset, and what these presuppose.
-    pub quick: bool,
+    /// Which cases.
+    pub selection: Selection,
     /// How many cases at once.
     pub jobs: usize,
     /// How many cases that measure time at once.
     pub timing_jobs: usize,
+    /// Scenarios that are ready at once are done in the order of the suite, or shuffled under this seed.
+    pub shuffle: Option<u64>,
+    /// The day on which attestations must not have expired; the current one when absent.
+    pub today: Option<Date>,
 }
 
 /// Something that happened in a survey.
@@ -98,7 +103,8 @@ pub fn survey<P: Profile>(
     options: &SurveyOptions,
     listener: Listener<'_>,
 ) -> Vec<RuntimeReport> {
-    let selected = suite.select(options.only.as_deref(), options.quick);
+    let selected = suite.select(&options.selection);
+    let mut order = options.shuffle.map(Rng::with_seed);
     let mut trials: Vec<Trial<'_, P>> =
         candidates.iter().map(|candidate| Trial::begin(suite, candidate, &selected, rig, listener)).collect();
     listener(Progress::Planned(trials.iter().map(|trial| trial.open.len()).sum()));
@@ -109,9 +115,12 @@ pub fn survey<P: Profile>(
         }
         let ready: Vec<Task> = trials.iter().enumerate().flat_map(|(index, trial)| trial.ready(index)).collect();
         let (timing, quick): (Vec<Task>, Vec<Task>) = ready.into_iter().partition(|task| task.timing);
-        let (tasks, jobs) = if quick.is_empty() { (timing, options.timing_jobs) } else { (quick, options.jobs) };
+        let (mut tasks, jobs) = if quick.is_empty() { (timing, options.timing_jobs) } else { (quick, options.jobs) };
         if tasks.is_empty() {
             break;
+        }
+        if let Some(order) = &mut order {
+            order.shuffle(&mut tasks);
         }
         let done = lane::run(&tasks, jobs, |task| trials[task.candidate].perform(task, rig, listener));
         for (task, (reports, seen)) in done {
@@ -123,7 +132,21 @@ pub fn survey<P: Profile>(
             }
         }
     }
-    trials.into_iter().map(Trial::into_report).collect()
+    let rated = Rated::new(options);
+    trials.into_iter().map(|trial| trial.into_report(&rated)).collect()
+}
+
+/// By what cells are earned, besides outcomes.
+struct Rated {
+    today: Date,
+    whole: bool,
+}
+
+impl Rated {
+    fn new(options: &SurveyOptions) -> Self {
+        let today = || clock::now().wall().to_zoned(jiff::tz::TimeZone::UTC).date();
+        Self { today: options.today.unwrap_or_else(today), whole: options.selection.is_everything() }
+    }
 }
 
 /// One candidate on its way through the suite.
@@ -309,8 +332,8 @@ impl<'a, P: Profile> Trial<'a, P> {
         }
     }
 
-    fn into_report(mut self) -> RuntimeReport {
-        let cells = if self.identity.problem.is_some() { BTreeMap::new() } else { self.cells() };
+    fn into_report(mut self, rated: &Rated) -> RuntimeReport {
+        let cells = if self.identity.problem.is_some() { BTreeMap::new() } else { self.cells(rated) };
         let outcomes: Vec<Outcome> = self.suite.clauses.iter().map(|clause| self.outcome(&clause.id)).collect();
         let mut clauses = Vec::new();
         for (clause, outcome) in self.suite.clauses.iter().zip(outcomes) {
@@ -342,13 +365,13 @@ impl<'a, P: Profile> Trial<'a, P> {
         }
     }
 
-    fn cells(&self) -> BTreeMap<Column, Cell> {
-        let today = clock::now().wall().to_zoned(jiff::tz::TimeZone::UTC).date();
+    fn cells(&self, rated: &Rated) -> BTreeMap<Column, Cell> {
         let cell = |column: &Column| {
             let clauses = self.suite.clauses.iter();
             let musts = clauses.filter(|clause| clause.column == *column && clause.level == Level::Must);
             let musts: Vec<_> = musts.map(|clause| (clause.id.as_str(), self.outcome(&clause.id))).collect();
-            Cell::of(&musts, self.candidate.manifest.attest(), today)
+            let cell = Cell::of(&musts, self.candidate.manifest.attest(), rated.today);
+            if rated.whole { cell } else { cell.of_a_part() }
         };
         Column::of(P::NAME).map(|column| (column, cell(&column))).collect()
     }

@@ -11,14 +11,8 @@ pub const README_BLOCKS: [&str; 3] = ["claims", "matrix", "agents"];
 #[must_use]
 pub fn markdown(report: &ConformanceReport) -> String {
     let mut text = format!("# Conformance report\n\n{}\n", provenance(report));
-    if let Some(only) = &report.only {
-        put(
-            &mut text,
-            format_args!("\nOnly cases that match `{only}`, and what they presuppose: **this is no rating.**\n"),
-        );
-    }
-    if report.quick {
-        text.push_str("\nOnly the quick subset, and what it presupposes: **this is no rating.**\n");
+    for part in report.selection().told() {
+        put(&mut text, format_args!("\n{part}: **this is no rating.**\n"));
     }
     if !report.complete {
         text.push_str("\n**Interrupted: this report is incomplete.**\n");

@@ -127,11 +127,8 @@ fn footer(report: &ConformanceReport) -> String {
         report.host.cores,
         report.date,
     );
-    if let Some(only) = &report.only {
-        put(&mut text, format_args!("Only cases that match {only}, and what they presuppose: this is no rating.\n"));
-    }
-    if report.quick {
-        text.push_str("Only the quick subset, and what it presupposes: this is no rating.\n");
+    for part in report.selection().told() {
+        put(&mut text, format_args!("{part}: this is no rating.\n"));
     }
     if !report.complete {
         text.push_str("Interrupted: this report is incomplete.\n");

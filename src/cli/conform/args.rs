@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::bundle::Verify;
 use crate::cli::exit::SHARED_CODES;
-use crate::conform::ProfileName;
+use crate::conform::{Level, ProfileName, Selection};
+use crate::contract::UnknownWord;
 
 /// Drives any runtime as a black box and scores it against Loa's runtime contract, clause by clause
 #[derive(Debug, Parser)]
@@ -23,6 +25,7 @@ Examples:
   loa-conform score ./my/manifest.yaml      a runtime of yours
   loa-conform score loa-run --only EXIT-003 --keep
   loa-conform score --profile agent         every bundled coding agent that is installed
+  loa-conform score loa-run --bundle evidence && loa-conform verify evidence
   loa-conform explain EXIT-003
   loa-conform variants                      is the judge awake?
   loa-conform model --script fixtures/models/tool.yaml";
@@ -38,6 +41,8 @@ const OWN_CODES: &str = "  0    conforms; in a survey: every runtime that starte
 pub(super) enum Verb {
     /// Scores runtimes or agents; without a name, surveys every bundled one
     Score(Score),
+    /// Computes every verdict of an evidence bundle again, offline
+    Verify(Verify),
     /// Prints the clauses, or compares them with the contract's text
     Ledger(Ledger),
     /// Explains a clause: level, source, readings, how it is tested, what dies of it, what that leaves open
@@ -92,6 +97,12 @@ pub(super) struct Score {
     /// Run only cases whose id, or whose clause, begins so; * stands for anything
     #[arg(long, value_name = "PATTERN")]
     pub(super) only: Option<String>,
+    /// Never run cases whose id, or whose clause, begins so; the result is incomplete
+    #[arg(long, value_name = "PATTERN")]
+    pub(super) skip: Option<String>,
+    /// Judge only clauses that bind so much or more
+    #[arg(long, value_name = "must|should|may|ext", value_parser = level)]
+    pub(super) level: Option<Level>,
     /// Draw every value under this seed
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
@@ -110,11 +121,30 @@ pub(super) struct Score {
     /// Fail when a claim differs from what was measured
     #[arg(long)]
     pub(super) strict_claims: bool,
-    /// Keep the folder of every case
+    /// Keep the folder of every case, and say where
     #[arg(long)]
     pub(super) keep: bool,
+    /// Say on stderr what happened in every case, step by step
+    #[arg(long)]
+    pub(super) trace: bool,
+    /// Store everything that was seen in this folder, so that `verify` can judge it again
+    #[arg(long, value_name = "DIR")]
+    pub(super) bundle: Option<PathBuf>,
     #[command(flatten)]
     pub(super) place: InSuite,
+}
+
+impl Score {
+    /// Which cases are asked for.
+    pub(super) fn selection(&self) -> Selection {
+        let Self { only, skip, level, quick, .. } = self;
+        Selection { only: only.clone(), skip: skip.clone(), level: *level, quick: *quick }
+    }
+}
+
+/// A level in any case of letters.
+fn level(word: &str) -> Result<Level, UnknownWord> {
+    word.to_uppercase().parse()
 }
 
 #[derive(Debug, Args)]

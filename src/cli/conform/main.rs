@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::args::{Arguments, Verb};
-use super::{data, explain, model, new, readme, score, variants};
+use super::{bundle, data, explain, model, new, readme, score, variants};
 use crate::cli::defect::guarded;
 use crate::cli::{finish, parse};
 use crate::conform::{CHAMBER, keep, probe};
@@ -25,6 +25,7 @@ pub fn judge() -> ExitCode {
             Err(status) => status,
             Ok(Arguments { verb }) => finish(match verb {
                 Verb::Score(wish) => score::score(&wish),
+                Verb::Verify(wish) => bundle::verification(&wish),
                 Verb::Ledger(wish) => data::ledger(&wish),
                 Verb::Explain(wish) => explain::explain(&wish),
                 Verb::List(wish) => data::list(&wish),

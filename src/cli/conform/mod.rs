@@ -1,6 +1,7 @@
 //! `loa-conform`: judges runtimes, and shows what they are judged by.
 
 mod args;
+mod bundle;
 mod data;
 mod decision;
 mod explain;
@@ -10,7 +11,9 @@ mod new;
 mod progress;
 mod readme;
 mod score;
+mod stored;
 mod suite;
+mod trace;
 mod variants;
 
 pub use main::judge;

@@ -62,6 +62,11 @@ impl Display {
         *counts
     }
 
+    /// Says something without disturbing the bar.
+    pub(super) fn aside(&self, say: impl FnOnce()) {
+        self.bar.suspend(say);
+    }
+
     fn line(&self, text: &str) {
         let elapsed = clock::now().since(self.begun).as_secs();
         self.bar.suspend(|| say(format_args!("{:>3}:{:02} {text}", elapsed / 60, elapsed % 60)));

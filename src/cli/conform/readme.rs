@@ -2,19 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use camino::Utf8Path;
 use similar::TextDiff;
 
 use super::args::Readme;
+use super::stored;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{AgentProfile, CONFORMANCE_REPORT, ConformanceReport, Finding, RuntimeProfile};
-use crate::diag::Budget;
+use crate::conform::{AgentProfile, ConformanceReport, RuntimeProfile};
 use crate::report;
-use crate::schema::Checker;
 use crate::system::files::{self, Privacy};
 
-/// Longest README or report, in bytes.
+/// Longest README, in bytes.
 const LONGEST: u64 = 64 << 20;
 
 pub(super) fn readme(wish: &Readme) -> Result<ExitStatus, Failure> {
@@ -87,8 +85,7 @@ fn join(report: &mut ConformanceReport, others: Vec<ConformanceReport>) -> Resul
 
 /// A report that may stand in a README.
 fn fit(path: &Path, suite: &str, measure: &str) -> Result<ConformanceReport, Failure> {
-    let bytes = files::read(path, LONGEST).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
-    let report = read(&bytes, &path.to_string_lossy())?;
+    let report = stored::report(path)?;
     match unfit(&report, suite) {
         None => Ok(report),
         Some(why) => {
@@ -100,23 +97,12 @@ fn fit(path: &Path, suite: &str, measure: &str) -> Result<ConformanceReport, Fai
 
 /// Why a report must not stand in a README, if so.
 fn unfit(report: &ConformanceReport, suite: &str) -> Option<String> {
-    match &report.only {
-        Some(only) => Some(format!("only cases that match {only} were run, which is no rating")),
-        None if report.quick => Some("only the quick subset was run, which is no rating".to_owned()),
+    match report.selection().told().first() {
+        Some(part) => Some(format!("{}{} were run, which is no rating", part[..1].to_lowercase(), &part[1..])),
         None if !report.complete => Some("the judge was interrupted".to_owned()),
         None if report.suite != suite => {
             Some(format!("it was measured by suite {:.12}, and the suite is {suite:.12} by now", report.suite))
         }
         None => None,
     }
-}
-
-fn read(bytes: &[u8], name: &str) -> Result<ConformanceReport, Failure> {
-    let budget = Budget { bytes: LONGEST, nodes: LONGEST, ..Budget::default() };
-    Checker::new(&CONFORMANCE_REPORT).read(bytes, Utf8Path::new(name), &budget).map_err(|findings| {
-        let text = String::from_utf8_lossy(bytes).into_owned();
-        let about = |diagnostic| Finding { file: name.into(), text: text.clone(), diagnostic };
-        let findings: Vec<Finding> = findings.into_iter().map(about).collect();
-        super::suite::wrong(&findings, "the report is not valid")
-    })
 }

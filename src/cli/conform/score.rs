@@ -4,14 +4,17 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::args::Score;
+use super::bundle;
 use super::decision::{Question, decide, sentence};
 use super::progress::Display;
 use super::suite::{self, wrong};
+use super::trace::trace;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::{
-    AgentProfile, AgentRig, Candidate, CandidateError, ConformanceReport, Host, Interruption, ManifestDocument,
-    Profile, ProfileName, Rig, RigOptions, RuntimeProfile, RuntimeReport, Suite, SurveyOptions, survey, withdraw,
+    AgentProfile, AgentRig, Candidate, CandidateError, CaseDocument, ConformanceReport, Host, Interruption,
+    ManifestDocument, Profile, ProfileName, Recorder, Rig, RigOptions, RuntimeProfile, RuntimeReport, Suite,
+    SurveyOptions, Watched, survey, withdraw,
 };
 use crate::report;
 use crate::system::files::Privacy;
@@ -32,7 +35,7 @@ pub(super) fn score(wish: &Score) -> Result<ExitStatus, Failure> {
 
 fn scored<P: Profile, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R) -> Result<ExitStatus, Failure> {
     let suite = suite::open::<P>(wish.place.suite.as_deref())?;
-    if suite.select(wish.only.as_deref(), wish.quick).is_empty() {
+    if suite.select(&wish.selection()).is_empty() {
         let failure = Failure::new(ExitStatus::Incomplete, "no case was selected, so nothing can be said");
         return Err(failure.hint("`loa-conform list` shows every case"));
     }
@@ -52,6 +55,18 @@ fn scored<P: Profile, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R
     say(format_args!("seed {seed}"));
     let display = Display::new();
     let options = survey_options(wish);
+    let redactor = bundle::redactor();
+    let redact = |text: &str| redactor.text(text);
+    let begin = |folder: &PathBuf| Recorder::begin(folder, &suite, &candidates, seed, &redact);
+    let recorder = wish.bundle.as_ref().map(begin).transpose().map_err(bundle::unwritten)?;
+    let watch = |candidate: &Candidate<P>, case: &P::Case, seen: P::Seen| {
+        let seen = recorder.as_ref().map_or_else(|| seen.clone(), |recorder| recorder.take(candidate, case, &seen));
+        if wish.trace {
+            display.aside(|| trace(candidate.manifest.name(), case.head().id, &seen));
+        }
+        seen
+    };
+    let rig = Watched { rig: &rig, watch: &watch };
     let mut runtimes = survey(&suite, &candidates, &rig, &options, &|progress| display.show(progress));
     display.end();
     for (runtime, name) in runtimes.iter_mut().zip(&wish.runtimes) {
@@ -59,6 +74,9 @@ fn scored<P: Profile, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R
     }
     let report = assemble(&suite, wish, seed, interruption.by().is_none(), runtimes);
     let place = write(&report, &wish.out)?;
+    if let Some(recorder) = recorder {
+        recorder.seal(&report::json(&report)).map_err(bundle::unwritten)?;
+    }
     let question = Question {
         named: !wish.runtimes.is_empty(),
         require: &wish.require,
@@ -103,10 +121,10 @@ fn survey_options(wish: &Score) -> SurveyOptions {
     // A phase of a runtime mostly waits; an agent is a large program that starts.
     let usual = if wish.place.profile == ProfileName::Agent { cores } else { cores * 2 };
     SurveyOptions {
-        only: wish.only.clone(),
-        quick: wish.quick,
+        selection: wish.selection(),
         jobs: wish.jobs.map_or(usual, std::num::NonZero::get),
         timing_jobs: (cores / 2).max(1),
+        ..SurveyOptions::default()
     }
 }
 
@@ -132,6 +150,8 @@ fn assemble<P: Profile>(
         host: Host { os, arch, cores: cores() },
         date: clock::now().wall(),
         only: wish.only.clone(),
+        skip: wish.skip.clone(),
+        level: wish.level,
         quick: wish.quick,
         complete,
         ledger: suite.clauses.clone(),
@@ -165,6 +185,9 @@ fn show(report: &ConformanceReport, wish: &Score, place: &Path, verdict: &str) -
     }
     // Writing to a String cannot fail.
     let _ = writeln!(text, "report: {} (and report.json beside it)", place.display());
+    if let Some(bundle) = &wish.bundle {
+        let _ = writeln!(text, "evidence: {0} (`loa-conform verify {0}` judges it again)", bundle.display());
+    }
     let _ = writeln!(text, "{verdict}");
     print(&text)
 }

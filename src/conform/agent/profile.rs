@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{AgentCase, AgentExpectation, AgentManifest, AgentObservation, AgentStep, Errand, Setting, expect, repeat};
 use crate::conform::suite::{AGENT_CASE, AGENT_MANIFEST};
 use crate::conform::{
-    Attestation, CaseDocument, CellWord, Check, Column, CommandReport, Draw, Evidence, Head, ManifestDocument, Profile,
-    ProfileName, Reason, Seen, SettingReport, TimeMethod,
+    Attestation, CaseDocument, CellWord, Check, Chronicle, Column, CommandReport, Draw, Evidence, Head,
+    ManifestDocument, Profile, ProfileName, Reason, Seen, SettingReport, TimeMethod, chronicle,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
@@ -244,6 +244,18 @@ impl Seen for AgentObservation {
 
     fn kept(&self) -> Option<&str> {
         self.kept.as_deref()
+    }
+
+    fn drawn(&self) -> &BTreeMap<String, Value> {
+        &self.drawn
+    }
+
+    fn rig_error(&self) -> Option<&str> {
+        self.rig_error.as_deref()
+    }
+
+    fn chronicle(&self) -> Chronicle {
+        chronicle::of_agent(self)
     }
 
     fn unseen(&self) -> &[String] {

@@ -91,7 +91,7 @@ impl Files {
         let candidates = candidates_of(profile);
         for part in ["ledger", "cases", candidates] {
             if part == "ledger" || root.join(part).is_dir() {
-                walk(root, &root.join(part), &mut all)?;
+                walk(root, &root.join(part), LONGEST, &mut all)?;
             }
         }
         let claims = root.join("claims.yaml");
@@ -109,13 +109,18 @@ impl Files {
     #[must_use]
     pub fn hash(&self) -> String {
         let mut hasher = Sha256::new();
-        for (path, bytes) in self.0.iter().filter(|(path, _)| judges(path)) {
+        for (path, bytes) in self.judging() {
             for part in [path.as_str().as_bytes(), bytes] {
                 hasher.update((part.len() as u64).to_le_bytes());
                 hasher.update(part);
             }
         }
         hex(&hasher.finalize())
+    }
+
+    /// Those that candidates are judged by: ledger, claims and cases.
+    pub(in crate::conform) fn judging(&self) -> impl Iterator<Item = (&Utf8Path, &[u8])> {
+        self.0.iter().filter(|(path, _)| judges(path)).map(|(path, bytes)| (path.as_path(), bytes.as_slice()))
     }
 
     /// Lays the candidates' folders below `root`, so that what a manifest calls `{dir}` exists.
@@ -214,15 +219,21 @@ fn gather(dir: &Dir<'_>, below: &Utf8Path, all: &mut BTreeMap<Utf8PathBuf, Vec<u
     }
 }
 
-fn walk(root: &Path, folder: &Path, all: &mut BTreeMap<Utf8PathBuf, Vec<u8>>) -> Result<(), SuiteReadError> {
+/// Every file below a folder, by its path below `root`.
+pub(in crate::conform) fn walk(
+    root: &Path,
+    folder: &Path,
+    longest: u64,
+    all: &mut BTreeMap<Utf8PathBuf, Vec<u8>>,
+) -> Result<(), SuiteReadError> {
     for path in files::list(folder)? {
         if path.is_dir() {
-            walk(root, &path, all)?;
+            walk(root, &path, longest, all)?;
             continue;
         }
         let name = path.strip_prefix(root).expect("a listed path lies below its folder").to_path_buf();
         let name = Utf8PathBuf::from_path_buf(name).map_err(SuiteReadError::Name)?;
-        all.insert(name, files::read(&path, LONGEST)?);
+        all.insert(name, files::read(&path, longest)?);
     }
     Ok(())
 }

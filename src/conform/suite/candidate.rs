@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::bundle::sha256;
 use super::load::{Finding, Suite};
@@ -23,6 +23,8 @@ pub struct Candidate<P: Profile = RuntimeProfile> {
     pub dir: PathBuf,
     /// SHA-256 in hex of the manifest's file.
     pub hash: String,
+    /// That file, as it was read.
+    pub source: Vec<u8>,
 }
 
 /// A manifest that cannot be used.
@@ -47,14 +49,22 @@ impl<P: Profile> Candidate<P> {
     pub fn open(path: &Path) -> Result<Self, CandidateError> {
         let bytes = files::read(path, LONGEST)?;
         let name = Utf8PathBuf::from_path_buf(path.to_path_buf()).map_err(CandidateError::Name)?;
-        let manifest = Checker::new(P::MANIFEST).read(&bytes, &name, &Budget::default()).map_err(|wrong| {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            let about = |diagnostic| Finding { file: name.clone(), text: text.clone(), diagnostic };
-            CandidateError::Content(wrong.into_iter().map(about).collect())
-        })?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let dir = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
-        Ok(Self { manifest, dir, hash: sha256(&bytes) })
+        Self::read(bytes, &name, dir).map_err(CandidateError::Content)
+    }
+
+    /// Checks a manifest that was read already.
+    ///
+    /// # Errors
+    /// Every finding.
+    pub(in crate::conform) fn read(source: Vec<u8>, name: &Utf8Path, dir: PathBuf) -> Result<Self, Vec<Finding>> {
+        let manifest = Checker::new(P::MANIFEST).read(&source, name, &Budget::default()).map_err(|wrong| {
+            let text = String::from_utf8_lossy(&source).into_owned();
+            let about = |diagnostic| Finding { file: name.to_owned(), text: text.clone(), diagnostic };
+            wrong.into_iter().map(about).collect::<Vec<_>>()
+        })?;
+        Ok(Self { manifest, dir, hash: sha256(&source), source })
     }
 }
 
@@ -67,8 +77,8 @@ impl<P: Profile> Suite<P> {
     pub fn candidate(&self, name: &str, root: &Path) -> Option<Candidate<P>> {
         let (path, manifest) = self.manifests.get(name)?;
         let folder = path.parent().expect("a manifest lies in a folder of its own");
-        let hash = sha256(&self.files.0[path]);
-        Some(Candidate { manifest: manifest.clone(), dir: root.join(folder), hash })
+        let source = self.files.0[path].clone();
+        Some(Candidate { manifest: manifest.clone(), dir: root.join(folder), hash: sha256(&source), source })
     }
 
     /// The files of the suite.

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::bundle::Files;
 use super::kinds::{CONTRACT_CLAIMS, CONTRACT_LEDGER, Ledger};
 use super::lint;
-use crate::conform::{CaseDocument, Claims, Clause, ManifestDocument, Profile, RuntimeProfile};
+use crate::conform::{CaseDocument, Claims, Clause, ManifestDocument, Profile, RuntimeProfile, Selection};
 use crate::diag::{Budget, Diagnostic, Severity};
 use crate::schema::Checker;
 
@@ -104,16 +104,15 @@ impl<P: Profile> Suite<P> {
         self.manifests.keys().map(String::as_str)
     }
 
-    /// Cases that match the pattern by their own or their clause's identifier, of the quick ones or of all, and what these
-    /// presuppose: of that, too, only the quick cases where there are any.
+    /// Cases that are asked for, and what these presuppose: of that, too, only the quick cases where there are any.
     #[must_use]
-    pub fn select(&self, pattern: Option<&str>, quick: bool) -> BTreeSet<usize> {
-        let matching = |case: &P::Case| {
-            let head = case.head();
-            pattern.is_none_or(|pattern| matches(pattern, head.id) || matches(pattern, head.clause))
-        };
-        let mut chosen: BTreeSet<usize> =
-            self.positions(|case| matching(case) && (!quick || case.is_quick())).collect();
+    pub fn select(&self, asked: &Selection) -> BTreeSet<usize> {
+        let mut chosen: BTreeSet<usize> = self
+            .positions(|case| {
+                let head = case.head();
+                asked.asks_for(&head, self.clause(head.clause)) && (!asked.quick || case.is_quick())
+            })
+            .collect();
         loop {
             let needs: BTreeSet<&str> =
                 chosen.iter().flat_map(|index| self.cases[*index].head().needs).map(String::as_str).collect();
@@ -121,12 +120,12 @@ impl<P: Profile> Suite<P> {
                 let of = |quick: bool| {
                     self.positions(move |case| case.head().clause == clause && (!quick || case.is_quick()))
                 };
-                let some: Vec<usize> = of(quick).collect();
+                let some: Vec<usize> = of(asked.quick).collect();
                 if some.is_empty() { of(false).collect() } else { some }
             };
             let more: Vec<usize> = needs.iter().flat_map(|clause| presupposed(clause)).collect();
             let before = chosen.len();
-            chosen.extend(more);
+            chosen.extend(more.into_iter().filter(|index| !asked.skips(&self.cases[*index].head())));
             if chosen.len() == before {
                 return chosen;
             }

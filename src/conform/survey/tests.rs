@@ -121,7 +121,8 @@ fn seen(end: ProcessEnd) -> Observation {
 fn surveyed(rig: &Scripted, only: Option<&str>) -> RuntimeReport {
     let suite = suite();
     let candidate = suite.candidate("it", &PathBuf::from("/nowhere")).expect("it is bundled");
-    let options = SurveyOptions { only: only.map(str::to_owned), quick: false, jobs: 2, timing_jobs: 1 };
+    let selection = Selection { only: only.map(str::to_owned), ..Selection::default() };
+    let options = SurveyOptions { selection, jobs: 2, timing_jobs: 1, ..SurveyOptions::default() };
     survey(&suite, &[candidate], rig, &options, &|_| ()).remove(0)
 }
 
@@ -157,7 +158,7 @@ fn what_the_manifest_keeps_from_being_seen_is_not_run() {
     last.steps.push(serde_json::from_value(serde_json::json!({ "resume": {} })).expect("a step"));
     let rig = Scripted::new(&[]);
     let candidate = suite.candidate("it", &PathBuf::from("/nowhere")).expect("it is bundled");
-    let options = SurveyOptions { only: None, quick: false, jobs: 1, timing_jobs: 1 };
+    let options = SurveyOptions { jobs: 1, timing_jobs: 1, ..SurveyOptions::default() };
     let report = survey(&suite, &[candidate], &rig, &options, &|_| ()).remove(0);
     assert_eq!(outcomes(&report)[2], Outcome::NotObserved);
     assert_eq!(report.clauses[2].cases[0].checks[0].reason, Reason::NoVerb);
@@ -187,7 +188,7 @@ fn a_runtime_that_starts_nothing_passes_nothing() {
     }
     let suite = suite();
     let candidate = suite.candidate("it", &PathBuf::from("/nowhere")).expect("it is bundled");
-    let options = SurveyOptions { only: None, quick: false, jobs: 1, timing_jobs: 1 };
+    let options = SurveyOptions { jobs: 1, timing_jobs: 1, ..SurveyOptions::default() };
     let report = survey(&suite, &[candidate], &Idle, &options, &|_| ()).remove(0);
     assert!(report.clauses.iter().all(|clause| !clause.outcome.is_green()));
     assert_eq!(report.cells[&Column::ExitCodes].word, CellWord::None);
@@ -229,7 +230,7 @@ fn every_verdict_is_announced_once() {
     let suite = suite();
     let candidate = suite.candidate("it", &PathBuf::from("/nowhere")).expect("it is bundled");
     let (judged, planned) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let options = SurveyOptions { only: None, quick: false, jobs: 2, timing_jobs: 1 };
+    let options = SurveyOptions { jobs: 2, timing_jobs: 1, ..SurveyOptions::default() };
     let _ = survey(&suite, &[candidate], &Scripted::new(&[]), &options, &|progress| match progress {
         Progress::Planned(cases) => _ = planned.fetch_add(cases, Ordering::Relaxed),
         Progress::Judged(..) => _ = judged.fetch_add(1, Ordering::Relaxed),
@@ -269,7 +270,7 @@ fn what_is_seen_is_held_against_the_run_in_which_nothing_goes_wrong() {
     second.needs.clear();
     second.expect = vec![Expectation::Surfaced { phase: "design".to_owned() }];
     let candidate = suite.candidate("it", &PathBuf::from("/nowhere")).expect("it is bundled");
-    let options = SurveyOptions { only: None, quick: false, jobs: 2, timing_jobs: 1 };
+    let options = SurveyOptions { jobs: 2, timing_jobs: 1, ..SurveyOptions::default() };
     let report = survey(&suite, &[candidate], &Crier, &options, &|_| ()).remove(0);
     let check = &report.clauses[1].cases[0].checks[0];
     assert_eq!((check.outcome, check.reason), (Fail, Reason::NotSurfaced), "{check:?}");

@@ -1,0 +1,51 @@
+//! Which cases of a suite are asked for. What is judged by a part of the suite is no rating, and says so.
+
+use super::suite::matches;
+use super::{Clause, Head, Level};
+
+/// A choice of cases; the usual one is all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Only cases that match by their own or their clause's identifier, and what these presuppose.
+    pub only: Option<String>,
+    /// Never cases that match; what presupposes them could not run.
+    pub skip: Option<String>,
+    /// Only clauses that bind so much or more, and what these presuppose.
+    pub level: Option<Level>,
+    /// Only the quick subset, and what it presupposes.
+    pub quick: bool,
+}
+
+impl Selection {
+    /// Whether nothing of the suite is left out.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What of the suite was run, a sentence a restriction.
+    #[must_use]
+    pub fn told(&self) -> Vec<String> {
+        let only = self.only.iter().map(|only| format!("Only cases that match {only}, and what they presuppose"));
+        let skip = self.skip.iter().map(|skip| format!("Without cases that match {skip}"));
+        let level = self.level.iter().map(|level| format!("Only clauses down to {level}, and what they presuppose"));
+        let quick = self.quick.then(|| "Only the quick subset, and what it presupposes".to_owned());
+        only.chain(skip).chain(level).chain(quick).collect()
+    }
+
+    /// Whether a case is asked for by itself.
+    pub(super) fn asks_for(&self, head: &Head<'_>, clause: Option<&Clause>) -> bool {
+        let named = self.only.as_ref().is_none_or(|only| names(only, head));
+        let binding = self.level.is_none_or(|level| clause.is_some_and(|clause| clause.level <= level));
+        named && binding && !self.skips(head)
+    }
+
+    /// Whether a case must not be run, even if others presuppose it.
+    pub(super) fn skips(&self, head: &Head<'_>) -> bool {
+        self.skip.as_ref().is_some_and(|skip| names(skip, head))
+    }
+}
+
+fn names(pattern: &str, head: &Head<'_>) -> bool {
+    matches(pattern, head.id) || matches(pattern, head.clause)
+}
