@@ -28,6 +28,7 @@ mod runtime;
 mod sighting;
 mod suite;
 mod survey;
+mod timeline;
 mod transcript;
 
 mod variant;
@@ -67,6 +68,7 @@ pub use suite::{
     AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Candidate,
     CandidateError, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,
 };
+pub use timeline::{MarkKind, TimelineMark};
 pub use survey::{Listener, Progress, Rig, SurveyOptions, survey};
 pub use variant::{Change, Kill, Variant, VariantError};
 pub use verdict::{Check, Outcome, Place};

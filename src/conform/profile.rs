@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    Attestation, CellWord, Check, Column, CommandReport, Evidence, ProfileName, Reason, SettingReport, TimeMethod,
+    Attestation, CellWord, Check, Column, CommandReport, Evidence, ProfileName, Reason, SettingReport, TimeMethod, TimelineMark,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
@@ -40,6 +40,9 @@ pub trait Profile: Debug + Clone + Copy + PartialEq + Send + Sync + 'static {
     fn turned(_case: &Self::Case, _manifest: &Self::Manifest) -> Vec<SettingReport> {
         Vec::new()
     }
+
+    /// What happened, as marks in order of time.
+    fn timeline(seen: &Self::Seen) -> Vec<TimelineMark>;
 
     /// What was started, so that somebody can do the same by hand.
     fn commands(_seen: &Self::Seen) -> Vec<CommandReport> {

@@ -8,7 +8,7 @@ use super::profile::{CaseDocument, Head, ManifestDocument, Profile, Seen};
 use super::suite::{CONTRACT_CASE, RUNTIME_MANIFEST};
 use super::{
     Attestation, Case, CellWord, Check, Column, Drive, Evidence, Expectation, Manifest, Observation, ProfileName, Step,
-    TimeMethod, expect,
+    TimeMethod, TimelineMark, expect, timeline,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
@@ -32,6 +32,10 @@ impl Profile for RuntimeProfile {
 
     fn unobservable(case: &Case, manifest: &Manifest) -> Option<Check> {
         expect::unobservable(case, manifest)
+    }
+
+    fn timeline(seen: &Observation) -> Vec<TimelineMark> {
+        timeline::timeline(seen)
     }
 }
 

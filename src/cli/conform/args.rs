@@ -45,6 +45,8 @@ pub(super) enum Verb {
     List(Shown),
     /// Checks ledger, claims, cases and manifests
     Lint(Shown),
+    /// Renders a report that is there: HTML, JUnit, Markdown, JSON lines, annotations, badges
+    Report(super::report::Report),
     /// Writes the tables of the README from the committed report
     Readme(Readme),
     /// Serves a scripted model on loopback, so that an agent runs without network or key
@@ -98,6 +100,9 @@ pub(super) struct Score {
     /// Where the report is written
     #[arg(long, value_name = "DIR", default_value = "reports/local")]
     pub(super) out: PathBuf,
+    /// Write it in these formats, too; report.json, report.md and report.html are always written
+    #[arg(long, value_enum, value_name = "FORMAT", value_delimiter = ',')]
+    pub(super) format: Vec<super::report::Format>,
     /// Fail when this runtime cannot be run
     #[arg(long, value_name = "NAME")]
     pub(super) require: Vec<String>,

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::args::{Arguments, Verb};
-use super::{data, model, readme, score};
+use super::{data, model, readme, report, score};
 use crate::cli::defect::guarded;
 use crate::cli::{finish, parse};
 use crate::conform::{CHAMBER, keep, probe};
@@ -29,6 +29,7 @@ pub fn judge() -> ExitCode {
                 Verb::Explain(wish) => data::explain(&wish),
                 Verb::List(wish) => data::list(&wish),
                 Verb::Lint(wish) => data::lint(&wish),
+                Verb::Report(wish) => report::report(&wish),
                 Verb::Readme(wish) => readme::readme(&wish),
                 Verb::Model(wish) => model::model(&wish),
             }),

@@ -7,6 +7,7 @@ mod main;
 mod model;
 mod progress;
 mod readme;
+mod report;
 mod score;
 mod suite;
 

@@ -87,8 +87,7 @@ fn join(report: &mut ConformanceReport, others: Vec<ConformanceReport>) -> Resul
 
 /// A report that may stand in a README.
 fn fit(path: &Path, suite: &str, measure: &str) -> Result<ConformanceReport, Failure> {
-    let bytes = files::read(path, LONGEST).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
-    let report = read(&bytes, &path.to_string_lossy())?;
+    let report = load(path)?;
     match unfit(&report, suite) {
         None => Ok(report),
         Some(why) => {
@@ -109,6 +108,12 @@ fn unfit(report: &ConformanceReport, suite: &str) -> Option<String> {
         }
         None => None,
     }
+}
+
+/// A report that is there.
+pub(super) fn load(path: &Path) -> Result<ConformanceReport, Failure> {
+    let bytes = files::read(path, LONGEST).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
+    read(&bytes, &path.to_string_lossy())
 }
 
 fn read(bytes: &[u8], name: &str) -> Result<ConformanceReport, Failure> {

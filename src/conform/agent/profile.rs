@@ -12,7 +12,7 @@ use super::{
 use crate::conform::suite::{AGENT_CASE, AGENT_MANIFEST};
 use crate::conform::{
     Attestation, CaseDocument, CellWord, Check, Column, CommandReport, Draw, Evidence, Head, ManifestDocument, Profile,
-    ProfileName, Reason, Seen, SettingReport, TimeMethod,
+    ProfileName, Reason, Seen, SettingReport, TimeMethod, TimelineMark,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
@@ -45,6 +45,10 @@ impl Profile for AgentProfile {
             Some(SettingReport { what: way.set(*value).in_words(), default: way.default.clone(), why })
         });
         turned.collect()
+    }
+
+    fn timeline(seen: &AgentObservation) -> Vec<TimelineMark> {
+        repeat::timeline(seen)
     }
 
     fn commands(seen: &AgentObservation) -> Vec<CommandReport> {
