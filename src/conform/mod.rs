@@ -10,6 +10,7 @@ mod census;
 mod claims;
 mod clause;
 mod conformance;
+mod defect;
 mod draw;
 mod driver;
 mod expect;
@@ -48,6 +49,7 @@ pub use cell::Cell;
 pub use claims::{ChecklistItem, Claim, ClaimWord, Claims};
 pub use clause::{Clause, Column, Condition, Level, ProfileName, Reading, Source};
 pub use conformance::{CaseReport, ClauseReport, CommandReport, ConformanceReport, Host, RuntimeReport, SettingReport};
+pub use defect::{Defect, unmatched};
 pub use draw::{DrawError, draw};
 pub use driver::{
     CHAMBER, Chamber, ChamberError, Happening, Identity, Interruption, Isolation, Spec, environment, keep,
@@ -65,8 +67,8 @@ pub use reason::Reason;
 pub use rig::{AgentRig, RigOptions, identify, observe, withdraw};
 pub use runtime::RuntimeProfile;
 pub use suite::{
-    AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Candidate,
-    CandidateError, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,
+    AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONTRACT_LEDGER,
+    Candidate, CandidateError, Defects, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,
 };
 pub use timeline::{MarkKind, TimelineMark};
 pub use survey::{Listener, Progress, Rig, SurveyOptions, survey};

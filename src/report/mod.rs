@@ -2,6 +2,7 @@
 //! format; nothing is judged, counted anew or printed here.
 
 mod badge;
+mod defects;
 mod github;
 mod html;
 mod json;
@@ -16,6 +17,7 @@ mod terminal;
 mod tests;
 
 pub use badge::{Badge, Freshness, badges};
+pub use defects::defects;
 pub use github::github;
 pub use html::{Chapter, html, page};
 pub use json::json;

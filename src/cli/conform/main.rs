@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::args::{Arguments, Verb};
-use super::{data, model, readme, report, score};
+use super::{data, model, pages, readme, report, score};
 use crate::cli::defect::guarded;
 use crate::cli::{finish, parse};
 use crate::conform::{CHAMBER, keep, probe};
@@ -31,6 +31,7 @@ pub fn judge() -> ExitCode {
                 Verb::Lint(wish) => data::lint(&wish),
                 Verb::Report(wish) => report::report(&wish),
                 Verb::Readme(wish) => readme::readme(&wish),
+                Verb::Pages(wish) => pages::pages(&wish),
                 Verb::Model(wish) => model::model(&wish),
             }),
         };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::readme::load;
+use super::measured::load;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::{AgentProfile, ConformanceReport, ProfileName, RuntimeProfile};

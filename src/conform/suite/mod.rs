@@ -11,7 +11,7 @@ pub(super) use bundle::hash_of;
 pub use bundle::{Files, SuiteReadError, line_hash};
 pub use candidate::{Candidate, CandidateError};
 pub use kinds::{
-    AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, RUNTIME_MANIFEST,
-    conform_kinds,
+    AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONTRACT_LEDGER,
+    Defects, RUNTIME_MANIFEST, conform_kinds,
 };
 pub use load::{Finding, Suite};

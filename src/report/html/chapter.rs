@@ -113,7 +113,7 @@ fn matrix(it: &Chapter<'_>) -> Markup {
 
 /// A cell: its word, its count, and a bar of what stands behind it.
 pub(super) fn cell(cell: &Cell) -> Markup {
-    let (tone, text) = (word_tone(cell.word), cell.to_string());
+    let (tone, text) = (word_tone(cell), cell.to_string());
     let (word, rest) = text.split_once(' ').unwrap_or((&text, ""));
     let (count, why) = rest.split_once(", ").unwrap_or((rest, ""));
     let rest = cell.musts - cell.green - cell.failed - cell.flaky;
@@ -127,11 +127,13 @@ pub(super) fn cell(cell: &Cell) -> Markup {
     }
 }
 
-fn word_tone(word: CellWord) -> &'static str {
-    match word {
+/// Red is what was seen to be broken; a column of which nothing could be seen is no colour.
+fn word_tone(cell: &Cell) -> &'static str {
+    match cell.word {
         CellWord::Full => "good",
         CellWord::Partial | CellWord::Manual => "retry",
-        CellWord::None => "bad",
+        CellWord::None if cell.failed > 0 => "bad",
+        CellWord::None => "",
     }
 }
 

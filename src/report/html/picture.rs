@@ -7,7 +7,7 @@ use crate::conform::{CaseReport, MarkKind, Outcome, TimelineMark};
 use crate::draw::{Bar, Lane, Mark, Timeline, Tone, span};
 
 /// Bytes that the pictures of a page have together, so that a survey of many runtimes stays a page that opens at once.
-const ROOM: usize = 1_400_000;
+const ROOM: usize = 1_200_000;
 
 /// Which case: the chapter, and the numbers of runtime, clause and case in it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ use maud::{Markup, PreEscaped, html as markup};
 use super::chapter::cell;
 use super::picture::{Key, Pictures};
 use super::{Chapter, anchor, tone};
-use crate::conform::{CaseReport, Check, ClauseReport, Column, ConformanceReport, Outcome, RuntimeReport, TimeMethod};
+use crate::conform::{CaseReport, Check, ClauseReport, Column, ConformanceReport, Outcome, Reason, RuntimeReport, TimeMethod};
 use crate::draw::span;
 use crate::report::table;
 
@@ -48,7 +48,7 @@ fn about(report: &ConformanceReport, runtime: &RuntimeReport) -> Markup {
         @for it in table::attested(runtime) { p { "Attested, not measured: " (it) } }
         @if let Some(boxes) = boxes {
             details.checklist {
-                summary { "Implementation Checklist: " (boxes) }
+                summary { (boxes) }
                 ul { @for item in &report.checklist {
                     @let tick = runtime.ticks(item);
                     li class=(if tick { "ticked" } else { "open" }) {
@@ -102,7 +102,8 @@ impl Seat<'_> {
                     @if let Some(clause) = clause { span.said { (clause.text) } }
                 }
                 @if let Some(clause) = clause {
-                    @for reading in &clause.readings {
+                    // How it may be read matters where something was read so or so.
+                    @for reading in clause.readings.iter().filter(|_| report.outcome != Outcome::CouldNotRun) {
                         p.reading { "Reading " (reading.id) @if reading.ours { ", loa-run's" } ": " (reading.text) }
                     }
                     @if let Some(why) = &clause.untested { p.reading { "Not tested: " (why) } }
@@ -116,7 +117,8 @@ impl Seat<'_> {
 
     fn case(&self, clause: &ClauseReport, case: &CaseReport, at: (usize, usize, usize)) -> Markup {
         let picture = self.pictures.get(&Key { chapter: self.chapter.id.to_owned(), at });
-        let (green, binds) = (case.outcome.is_green(), case.outcome != Outcome::NotApplicable);
+        let waits = case.checks.iter().any(|check| check.reason == Reason::NeedsRed);
+        let again = !case.outcome.is_green() && case.outcome != Outcome::NotApplicable && !waits;
         markup! {
             article.case {
                 h4 { span class={ "badge " (tone(case.outcome)) } { (case.outcome) } " " (case.title) }
@@ -126,7 +128,7 @@ impl Seat<'_> {
                 @for it in &case.settings { p.reading { "Turned: " (table::setting(it)) } }
                 @if let Some(svg) = picture { figure tabindex="0" aria-label="What happened" { (PreEscaped(svg)) } }
                 @if !case.commands.is_empty() { (by_hand(case)) }
-                @if !green && binds {
+                @if again {
                     p.next { "Again: " code { (table::next(self.runtime, clause.column, &case.id, self.chapter.report.seed)) } }
                 }
             }
@@ -135,6 +137,9 @@ impl Seat<'_> {
 }
 
 fn evidence(check: &Check) -> Markup {
+    if check.reason == Reason::NeedsRed {
+        return markup! { p.reading { "Waits for what it presupposes: " (check.observed) } };
+    }
     let place = check.place.to_string();
     let green = check.outcome.is_green();
     markup! {
