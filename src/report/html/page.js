@@ -75,13 +75,14 @@
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", apply);
+  form.addEventListener("change", apply);
   form.addEventListener("reset", () => setTimeout(apply));
   addEventListener("hashchange", reveal);
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const typing = document.activeElement === search;
-    if (event.key === "Escape") { form.reset(); apply(); search.blur(); }
-    else if (typing || document.activeElement.tagName === "SELECT") return;
+    const at = document.activeElement;
+    if (event.key === "Escape") { form.reset(); apply(); if (form.contains(at)) at.blur(); }
+    else if (at === search) return;
     else if (event.key === "/") { event.preventDefault(); search.focus(); search.select(); }
     else if (event.key === "n") step(1);
     else if (event.key === "p") step(-1);
