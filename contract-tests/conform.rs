@@ -34,7 +34,7 @@ const LOOP: &str = "sed 's/\"id\"/\\n\"id\"/g' \"$1\" | sed -n 's/.*\"command\":
                     while read -r phase || [ -n \"$phase\" ]; do \"$phase\" </dev/null || exit 1; done < list\n";
 
 /// A suite with a runtime `loop` that conforms, `idle` that does nothing, and what a test adds.
-fn suite(manifests: &[(&str, &str)]) -> TempDir {
+pub(crate) fn suite(manifests: &[(&str, &str)]) -> TempDir {
     let root = tempfile::tempdir().expect("a folder");
     let lay = |path: &str, text: &str| {
         let path = root.path().join(path);
@@ -51,26 +51,26 @@ fn suite(manifests: &[(&str, &str)]) -> TempDir {
     root
 }
 
-const GOOD: (&str, &str) = (
+pub(crate) const GOOD: (&str, &str) = (
     "loop",
     "{runtime: loop, version: [sh, -c, echo 1], run: [sh, '{dir}/loop.sh', '{plan}'], \
      expect: {exit-codes: Full, checkpoints: None, context-signals: None, escalation: None}}",
 );
-const IDLE: (&str, &str) = (
+pub(crate) const IDLE: (&str, &str) = (
     "idle",
     "{runtime: idle, version: ['true'], run: ['true'], \
      expect: {exit-codes: None, checkpoints: None, context-signals: None, escalation: None}}",
 );
 const GONE: (&str, &str) = ("gone", "{runtime: gone, version: [no-such-program], run: [no-such-program]}");
 
-fn score(suite: &TempDir, arguments: &[&str]) -> Command {
+pub(crate) fn score(suite: &TempDir, arguments: &[&str]) -> Command {
     let mut command = conform(&["score"]);
     command.args(arguments).arg("--suite").arg(suite.path()).arg("--out").arg(suite.path().join("out"));
     command.args(["--seed", "7"]);
     command
 }
 
-fn conform(arguments: &[&str]) -> Command {
+pub(crate) fn conform(arguments: &[&str]) -> Command {
     let mut command = Command::cargo_bin("loa-conform").expect("it is built");
     command.args(arguments);
     command

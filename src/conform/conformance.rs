@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, CellWord, Check, Clause, Column, Level, Outcome, ProfileName, Reason, Selection, TimeMethod};
+use super::{
+    Cell, CellWord, Check, Clause, Column, Level, Outcome, ProfileName, Reason, Selection, TimeMethod, TimelineMark,
+};
 use super::{ChecklistItem, Claim};
 
 /// The report of a survey.
@@ -148,6 +150,9 @@ pub struct CaseReport {
     pub settings: Vec<SettingReport>,
     /// Its checks.
     pub checks: Vec<Check>,
+    /// What happened, in order of time; absent where nothing ran, and where everything was started once and went well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timeline: Vec<TimelineMark>,
     /// What was started, where something is not green and it can be done by hand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandReport>,

@@ -8,10 +8,10 @@ mod bundle;
 mod case;
 mod cell;
 mod census;
-mod chronicle;
 mod claims;
 mod clause;
 mod conformance;
+mod defect;
 mod draw;
 mod driver;
 mod expect;
@@ -33,6 +33,7 @@ mod selection;
 mod sighting;
 mod suite;
 mod survey;
+mod timeline;
 mod transcript;
 mod variant;
 mod verdict;
@@ -50,10 +51,10 @@ pub use case::{
     ValueType, WayIn,
 };
 pub use cell::Cell;
-pub use chronicle::Chronicle;
 pub use claims::{ChecklistItem, Claim, ClaimWord, Claims};
 pub use clause::{Clause, Column, Condition, Level, ProfileName, Reading, Source};
 pub use conformance::{CaseReport, ClauseReport, CommandReport, ConformanceReport, Host, RuntimeReport, SettingReport};
+pub use defect::{Defect, unmatched};
 pub use draw::{DrawError, draw};
 pub use driver::{
     CHAMBER, Chamber, ChamberError, Happening, Identity, Interruption, Isolation, Spec, environment, keep,
@@ -74,11 +75,12 @@ pub use rig::{AgentRig, RigOptions, identify, observe, withdraw};
 pub use runtime::RuntimeProfile;
 pub use selection::Selection;
 pub use suite::{
-    AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Candidate,
-    CandidateError, FILL_IN, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,
-    variant_folder,
+    AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONTRACT_LEDGER,
+    Candidate, CandidateError, Defects, FILL_IN, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError,
+    conform_kinds, line_hash, variant_folder,
 };
 pub use survey::{Listener, Progress, Rig, SurveyOptions, survey};
+pub use timeline::{MarkKind, TimelineMark};
 pub use variant::{Change, Kill, Variant, VariantError};
 pub use verdict::{Check, Outcome, Place};
 pub use watched::{Watch, Watched};

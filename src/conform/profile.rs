@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    Attestation, CellWord, Check, Chronicle, Column, CommandReport, Evidence, ProfileName, Reason, SettingReport,
-    TimeMethod,
+    Attestation, CellWord, Check, Column, CommandReport, Evidence, ProfileName, Reason, SettingReport, TimeMethod,
+    TimelineMark,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
@@ -146,8 +146,8 @@ pub trait Seen: Debug + Clone + PartialEq + Serialize + DeserializeOwned + Send 
     /// Why the rig itself failed, if it did.
     fn rig_error(&self) -> Option<&str>;
 
-    /// What happened, one line an event.
-    fn chronicle(&self) -> Chronicle;
+    /// What happened, as marks on a line of time.
+    fn timeline(&self) -> Vec<TimelineMark>;
 
     /// What the machine did not let the judge see.
     fn unseen(&self) -> &[String] {

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::profile::{CaseDocument, Head, ManifestDocument, Profile, Seen};
 use super::suite::{CONTRACT_CASE, RUNTIME_MANIFEST};
 use super::{
-    Attestation, Case, CellWord, Check, Chronicle, Column, Drive, Evidence, Expectation, Manifest, Observation,
-    ProfileName, Step, TimeMethod, chronicle, expect,
+    Attestation, Case, CellWord, Check, Column, Drive, Evidence, Expectation, Manifest, Observation, ProfileName, Step,
+    TimeMethod, TimelineMark, expect, timeline,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
@@ -142,7 +142,7 @@ impl Seen for Observation {
         self.rig_error.as_deref()
     }
 
-    fn chronicle(&self) -> Chronicle {
-        chronicle::of_runtime(self)
+    fn timeline(&self) -> Vec<TimelineMark> {
+        timeline::timeline(self)
     }
 }

@@ -12,6 +12,7 @@ use fastrand::Rng;
 use jiff::civil::Date;
 
 use super::lane::{self, Task};
+use super::timeline;
 use super::{AgentCase, AgentObservation, AgentProfile, AgentRig, Case, Clause};
 use super::{
     Candidate, CaseDocument, CaseReport, Cell, Check, ClauseReport, Column, Condition, Evidence, Identity, Level,
@@ -307,7 +308,9 @@ impl<'a, P: Profile> Trial<'a, P> {
             let kept = first.kept().map(str::to_owned);
             let settings = P::turned(case, &self.candidate.manifest);
             let commands = if bare.outcome.is_green() { Vec::new() } else { P::commands(&first) };
-            (index, CaseReport { elapsed_ms, settings, commands, kept, ..bare })
+            let timeline = Some(first.timeline()).filter(|it| !bare.outcome.is_green() || timeline::is_eventful(it));
+            let timeline = timeline.unwrap_or_default();
+            (index, CaseReport { elapsed_ms, settings, timeline, commands, kept, ..bare })
         });
         let reports: Vec<_> = reports.collect();
         for (_, case) in &reports {
@@ -401,6 +404,6 @@ fn report(case: &impl CaseDocument, checks: Vec<Check>) -> CaseReport {
     let outcome = Outcome::worst(checks.iter().map(|check| check.outcome)).unwrap_or(Outcome::HarnessError);
     let head = case.head();
     let (id, title) = (head.id.to_owned(), head.title.to_owned());
-    let (settings, commands) = (Vec::new(), Vec::new());
-    CaseReport { id, title, outcome, time: head.time, elapsed_ms: 0, settings, checks, commands, kept: None }
+    let (settings, timeline, commands) = (Vec::new(), Vec::new(), Vec::new());
+    CaseReport { id, title, outcome, time: head.time, elapsed_ms: 0, settings, checks, timeline, commands, kept: None }
 }

@@ -42,4 +42,4 @@ pub use trajectory::{
     TrajectoryResult, TrajectoryStatus,
 };
 pub use word::UnknownWord;
-pub(crate) use word::vocabulary;
+pub(crate) use word::{meaning, vocabulary};

@@ -12,12 +12,12 @@ pub struct UnknownWord {
     pub expected: &'static [&'static str],
 }
 
-/// Declares a vocabulary: the enum, its wire words, `ALL`, `WORDS`, `as_str`, `Display`, `FromStr` and serde.
+/// Declares a vocabulary: the enum, its wire words, `ALL`, `WORDS`, `as_str`, `meaning`, `Display`, `FromStr` and serde.
 macro_rules! vocabulary {
     (
         $(#[$meta:meta])*
         pub enum $name:ident ($what:literal) {
-            $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)+
+            $($(#[$($variant_meta:tt)+])+ $variant:ident = $word:literal,)+
         }
     ) => {
         $(#[$meta])*
@@ -26,7 +26,7 @@ macro_rules! vocabulary {
             serde::Serialize, serde::Deserialize,
         )]
         pub enum $name {
-            $($(#[$variant_meta])* #[serde(rename = $word)] $variant,)+
+            $($(#[$($variant_meta)+])+ #[serde(rename = $word)] $variant,)+
         }
 
         impl $name {
@@ -34,6 +34,12 @@ macro_rules! vocabulary {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
             /// Every wire word, in the order of the spec.
             pub const WORDS: &'static [&'static str] = &[$($word,)+];
+
+            /// What a word means, in a sentence or two: its documentation.
+            #[must_use]
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $crate::contract::meaning!($(#[$($variant_meta)+])+).trim_ascii(),)+ }
+            }
 
             /// The wire word.
             #[must_use]
@@ -76,4 +82,11 @@ macro_rules! vocabulary {
     };
 }
 
-pub(crate) use vocabulary;
+/// The documentation of a word.
+macro_rules! meaning {
+    ($(#[doc = $text:literal])+ $(#[default])?) => {
+        concat!($($text),+)
+    };
+}
+
+pub(crate) use {meaning, vocabulary};

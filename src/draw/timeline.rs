@@ -152,12 +152,16 @@ impl Timeline {
         let bottom = TOP + LANE * lanes(self.lanes.len());
         writeln!(
             svg,
-            "<svg class=\"timeline\" viewBox=\"0 0 {WIDTH} {:.0}\" role=\"group\" aria-labelledby=\"tl-title tl-desc\">\n\
-             <title id=\"tl-title\">{}</title>\n<desc id=\"tl-desc\">{}</desc>\n{DEFINITIONS}",
+            "<svg class=\"timeline\" viewBox=\"0 0 {WIDTH} {:.0}\" role=\"group\">\n\
+             <title>{}</title>\n<desc>{}</desc>",
             bottom + 14.0,
             escaped(&self.title),
             escaped(&self.description)
         )?;
+        // Their ids may stand in a page once; pictures that need none can stand in it as often as they like.
+        if !(self.links.is_empty() && self.breaks.is_empty()) {
+            svg.push_str(DEFINITIONS);
+        }
         for (index, lane) in self.lanes.iter().enumerate() {
             let y = top_of(index);
             if index % 2 == 0 {
@@ -204,9 +208,9 @@ fn described(svg: &mut String, href: Option<&str>, tip: &str, shape: &str) -> st
     match href {
         Some(href) => {
             let href = escaped(href);
-            writeln!(svg, "<a href=\"{href}\" aria-label=\"{tip}\"><title>{tip}</title>{shape}</a>")
+            writeln!(svg, "<a href=\"{href}\"><title>{tip}</title>{shape}</a>")
         }
-        None => writeln!(svg, "<g role=\"img\" aria-label=\"{tip}\"><title>{tip}</title>{shape}</g>"),
+        None => writeln!(svg, "<g role=\"img\"><title>{tip}</title>{shape}</g>"),
     }
 }
 

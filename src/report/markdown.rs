@@ -11,12 +11,7 @@ pub const README_BLOCKS: [&str; 3] = ["claims", "matrix", "agents"];
 #[must_use]
 pub fn markdown(report: &ConformanceReport) -> String {
     let mut text = format!("# Conformance report\n\n{}\n", provenance(report));
-    for part in report.selection().told() {
-        put(&mut text, format_args!("\n{part}: **this is no rating.**\n"));
-    }
-    if !report.complete {
-        text.push_str("\n**Interrupted: this report is incomplete.**\n");
-    }
+    text.extend(table::warnings(report).iter().map(|warning| format!("\n**{}**\n", escaped(warning))));
     if !report.claims.is_empty() {
         let claims = rows(&table::claims(report));
         put(&mut text, format_args!("\n## Claimed and measured\n\n{claims}\n{}.\n", table::CLAIMS_LEGEND));
@@ -65,7 +60,7 @@ pub fn readme(text: &str, report: &ConformanceReport, agents: &[ConformanceRepor
     Ok(text)
 }
 
-fn provenance(report: &ConformanceReport) -> String {
+pub(super) fn provenance(report: &ConformanceReport) -> String {
     format!(
         "{}; levels and readings are ours. Suite `{:.12}`, seed {}, judge {}, {} {}, {}.",
         report.edition,
@@ -142,7 +137,7 @@ fn settings(runtime: &RuntimeReport) -> String {
 }
 
 /// Rows as a table; the first is its head.
-fn rows(rows: &[Vec<String>]) -> String {
+pub(super) fn rows(rows: &[Vec<String>]) -> String {
     let line = |row: &Vec<String>| {
         let cells: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
@@ -155,6 +150,6 @@ fn rows(rows: &[Vec<String>]) -> String {
 }
 
 /// A text that stays within its cell.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use crate::conform::{
-    Claim, Column, CommandReport, ConformanceReport, Outcome, ProfileName, Reason, RuntimeReport, SettingReport,
+    Check, Claim, Column, CommandReport, ConformanceReport, Outcome, ProfileName, Reason, RuntimeReport, SettingReport,
 };
 
 /// Adds to a text.
@@ -189,4 +189,39 @@ fn root<'a>(runtime: &'a RuntimeReport, needs: &'a str) -> &'a str {
         needs = &deeper.observed;
     }
     needs.split(", ").next().unwrap_or(needs)
+}
+
+/// Why a report is no rating, or not all of one.
+pub(super) fn warnings(report: &ConformanceReport) -> Vec<String> {
+    let parts = report.selection().told().into_iter().map(|part| format!("{part}: this is no rating."));
+    parts.chain((!report.complete).then(|| "Interrupted: this report is incomplete.".to_owned())).collect()
+}
+
+/// A name as part of a file's name or of an anchor.
+pub(super) fn slug(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    name.chars().map(plain).collect()
+}
+
+/// Why a check came out as it did, and what follows from it for the clause.
+pub(super) fn why(check: &Check) -> String {
+    let follows = match check.outcome {
+        Outcome::Fail => "no legal reading allows what was observed",
+        Outcome::Flaky => "the same seed gave another result a moment later",
+        Outcome::HarnessError => "this is a fault of the judge",
+        Outcome::ExpectedFail => "no legal reading allows what was observed, and it is known",
+        _ => "nothing was seen that would show it",
+    };
+    let meaning = check.reason.meaning();
+    format!("{} ({}): {follows}", meaning.trim_end_matches('.'), check.reason)
+}
+
+/// What to type to see a red again.
+pub(super) fn next(runtime: &RuntimeReport, column: Column, case: &str, seed: u64) -> String {
+    let asked = runtime.path.as_ref().unwrap_or(&runtime.runtime);
+    let profile = match column.profile() {
+        ProfileName::Runtime => "",
+        ProfileName::Agent => "--profile agent ",
+    };
+    format!("loa-conform score {profile}{} --only {case} --seed {seed} --keep", word(asked))
 }

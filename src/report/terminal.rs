@@ -4,7 +4,7 @@
 use anstyle::{AnsiColor, Style};
 
 use super::table::{self, put};
-use crate::conform::{CaseReport, Check, Clause, ConformanceReport, Outcome, ProfileName, RuntimeReport, TimeMethod};
+use crate::conform::{CaseReport, Check, Clause, ConformanceReport, Outcome, RuntimeReport, TimeMethod};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -127,19 +127,14 @@ fn footer(report: &ConformanceReport) -> String {
         report.host.cores,
         report.date,
     );
-    for part in report.selection().told() {
-        put(&mut text, format_args!("{part}: this is no rating.\n"));
-    }
-    if !report.complete {
-        text.push_str("Interrupted: this report is incomplete.\n");
-    }
+    text.extend(table::warnings(report).iter().map(|warning| format!("{warning}\n")));
     text
 }
 
 /// A red: the clause, its readings, expected and observed with place and time, and what to do next.
 #[must_use]
 pub fn red(runtime: &RuntimeReport, clause: &Clause, case: &CaseReport, seed: u64) -> String {
-    let (name, asked) = (&runtime.runtime, runtime.path.as_ref().unwrap_or(&runtime.runtime));
+    let name = &runtime.runtime;
     let mut text = format!("{RED}{}{RED:#} {} {name}: {}\n", case.outcome, case.id, case.title);
     put(&mut text, format_args!("  {} {} ({})\n", clause.level, clause.id, clause.sections.join(", ")));
     put(&mut text, format_args!("  {}\n", clause.text));
@@ -164,14 +159,7 @@ pub fn red(runtime: &RuntimeReport, clause: &Clause, case: &CaseReport, seed: u6
     if let Some(kept) = &case.kept {
         put(&mut text, format_args!("  kept: {kept}\n"));
     }
-    let profile = match clause.column.profile() {
-        ProfileName::Runtime => String::new(),
-        ProfileName::Agent => "--profile agent ".to_owned(),
-    };
-    put(
-        &mut text,
-        format_args!("  next: loa-conform score {profile}{asked} --only {} --seed {seed} --keep\n", case.id),
-    );
+    put(&mut text, format_args!("  next: {}\n", table::next(runtime, clause.column, &case.id, seed)));
     if !case.commands.is_empty() {
         text.push_str(
             "        the folder that this keeps has model.yaml, the model's script, and by-hand.sh, what to start\n",
@@ -186,13 +174,7 @@ fn contradiction(check: &Check) -> String {
     if !place.is_empty() {
         put(&mut text, format_args!("    where:    {place}\n"));
     }
-    let why = match check.outcome {
-        Outcome::Fail => "no legal reading allows what was observed",
-        Outcome::Flaky => "the same seed gave another result a moment later",
-        Outcome::HarnessError => "this is a fault of the judge",
-        _ => "nothing was seen that would show it",
-    };
-    put(&mut text, format_args!("    why:      {} ({why})\n", check.reason));
+    put(&mut text, format_args!("    why:      {}\n", table::why(check)));
     text
 }
 

@@ -3,13 +3,19 @@
 use serde_json::json;
 
 use super::*;
-use crate::conform::ConformanceReport;
+use crate::conform::{ConformanceReport, Outcome, Reason};
 
 fn report() -> ConformanceReport {
     let check = json!({"outcome": "fail", "reason": "started-too-rarely", "expected": "design to start 4 times or 3 (C-01b)",
         "observed": "it started once | and no more", "place": {"step": 0, "at": 412}});
+    let happened = json!([
+        {"kind": "step", "at": 0, "until": 600, "exit": 2, "label": "run ended with 2"},
+        {"kind": "attempt", "at": 100, "until": 110, "phase": "design", "exit": 1, "label": "attempt 1: exit 1"},
+        {"kind": "attempt", "at": 400, "until": 412, "phase": "design", "exit": 0, "label": "attempt 2: exit 0"},
+        {"kind": "checkpoint", "at": 500, "label": "seen: design.yaml"},
+        {"kind": "report", "at": 550, "label": "report in <place>"}]);
     let red = json!({"id": "exit-003-retried", "title": "A phase that ends with 1 is started again", "outcome": "fail",
-        "time": "scaled", "elapsed_ms": 640, "kept": "/tmp/case", "checks": [
+        "time": "scaled", "elapsed_ms": 640, "kept": "/tmp/case", "timeline": happened, "checks": [
             {"outcome": "pass", "reason": "as-expected", "expected": "e", "observed": "o"}, check]});
     let green = json!({"id": "exit-001-order", "title": "In order", "outcome": "pass", "time": "real", "elapsed_ms": 60,
         "checks": [{"outcome": "pass", "reason": "as-expected", "expected": "e", "observed": "o"}]});
@@ -153,4 +159,159 @@ fn the_agents_have_a_table_of_their_own_in_the_readme() {
     assert!(block.contains("| mine | mine 1.0 | 2026-11-20 | None 0/1, 1 failed |"), "{block}");
     assert!(block.contains("| Agent | Version | Measured | Exit Status | Sessions | Context | Control |"), "{block}");
     assert!(!written[..written.len() - block.len()].contains("Exit Status"), "the profiles share a table");
+}
+
+#[test]
+fn json_lines_end_with_a_footer_that_counts_them() {
+    let text = json_lines(&with_a_missing_program());
+    insta::assert_snapshot!(text);
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let footer = lines.last().expect("a footer");
+    assert_eq!((&footer["record"], &footer["lines"]), (&json!("end"), &json!(lines.len())));
+    let case = lines.iter().find(|line| line["outcome"] == "fail").expect("the red one");
+    let read: crate::conform::CaseReport = serde_json::from_value(case["case"].clone()).expect("a case");
+    assert_eq!(read.id, "exit-003-retried");
+}
+
+#[test]
+fn junit_tells_failures_from_errors_and_skips() {
+    let mut report = with_a_missing_program();
+    let cases = &mut report.runtimes[0].clauses[2].cases;
+    let lost = |id: &str, outcome: Outcome, reason: Reason| {
+        let mut case = cases[0].clone();
+        id.clone_into(&mut case.id);
+        (case.outcome, case.checks[0].outcome, case.checks[0].reason) = (outcome, outcome, reason);
+        case
+    };
+    let lost = [
+        lost("exit-004-e", Outcome::HarnessError, Reason::RigFailed),
+        lost("exit-004-f", Outcome::Flaky, Reason::NoRetry),
+        lost("exit-004-g", Outcome::CouldNotRun, Reason::Stopped),
+        lost("exit-004-h", Outcome::ExpectedFail, Reason::NoRetry),
+        lost("exit-004-i", Outcome::NotApplicable, Reason::NotClaimed),
+    ];
+    cases.extend(lost);
+    let xml = junit(&report);
+    insta::assert_snapshot!(xml);
+    assert!(xml.contains("tests=\"12\" skipped=\"6\" failures=\"2\" errors=\"3\""), "{xml}");
+}
+
+#[test]
+fn annotations_are_one_line_each_and_point_at_the_manifest() {
+    let mut report = with_a_missing_program();
+    report.runtimes[0].path = Some("my, own/manifest.yaml".to_owned());
+    let text = github(&report);
+    insta::assert_snapshot!(text);
+    assert!(text.lines().all(|line| line.starts_with("::error file=")), "{text}");
+}
+
+#[test]
+fn the_summary_of_a_job() {
+    insta::assert_snapshot!(summary(&with_a_missing_program()));
+}
+
+fn fresh(now: &str) -> Freshness<'_> {
+    Freshness { now: now.parse().expect("a moment"), days: 90, suite: None }
+}
+
+#[test]
+fn a_badge_says_its_word_its_edition_and_its_age() {
+    let report = ConformanceReport { edition: "a contract, version 1.13".to_owned(), ..with_a_missing_program() };
+    let badge = |report: &ConformanceReport, number: usize, fresh| badges(report, fresh)[number].svg.clone();
+    let young = fresh("2026-11-21T00:00:00Z");
+    insta::assert_snapshot!(badge(&report, 0, young));
+    assert_eq!(badges(&report, young)[0].name, "mine-exit-codes.svg");
+    assert!(badge(&report, 2, young).contains("#1a7f37"), "Full is green");
+    let grey = |svg: &str| !["#1a7f37", "#9a6700", "#cf222e"].iter().any(|colour| svg.contains(colour));
+    let old = badge(&report, 2, fresh("2027-02-20T00:00:00Z"));
+    assert!(grey(&old) && old.contains("stale, 91 days old"), "{old}");
+    let renewed = badge(&report, 2, Freshness { suite: Some("another"), ..young });
+    assert!(grey(&renewed) && renewed.contains("stale, the suite has gone on"), "{renewed}");
+    let same = badge(&report, 2, Freshness { suite: Some("c0ffeec0ffeec0ffee"), ..young });
+    assert!(!grey(&same), "{same}");
+    let part = badge(&ConformanceReport { quick: true, ..report.clone() }, 2, young);
+    assert!(grey(&part) && part.contains("no rating"), "{part}");
+    assert!(badge(&report, 4, young).contains("could not run"));
+}
+
+#[test]
+fn the_page_says_everything_loads_nothing_and_believes_nobody() {
+    let mut report = with_a_missing_program();
+    "</script><script>alert(1)</script>".clone_into(&mut report.runtimes[0].clauses[1].cases[0].title);
+    let page = html(&report);
+    for needed in [
+        "claims Full",
+        "A phase that ends with 1 is started again.",
+        "it started once | and no more",
+        "started-too-rarely",
+        "a gap of 290 ms",
+        "report in &lt;place&gt;",
+        "there is no program &lt;gone&gt;",
+        "loa-conform score mine --only exit-003-retried --seed 7 --keep",
+        "data-o=\"fail\"",
+        "A. Person vouches",
+    ] {
+        assert!(page.contains(needed), "{needed} is missing in\n{page}");
+    }
+    assert!(
+        !page.contains("http:")
+            && !page.contains("https:")
+            && !page.contains("src=")
+            && !page.contains("@import")
+            && !page.contains("url(h")
+    );
+    assert_eq!(page.matches("<script>").count(), 1, "no script but ours");
+    for anchor in page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
+        assert_eq!(page.matches(&format!("id=\"{anchor}\"")).count(), 1, "{anchor}");
+    }
+}
+
+#[test]
+fn a_report_without_timelines_still_has_a_page() {
+    let mut report = report();
+    report
+        .runtimes
+        .iter_mut()
+        .flat_map(|it| &mut it.clauses)
+        .flat_map(|it| &mut it.cases)
+        .for_each(|case| case.timeline.clear());
+    let page = html(&report);
+    assert!(page.contains("exit-003-retried") && !page.contains("<figure"), "{page}");
+}
+
+/// A survey of nine runtimes in which all cases are red and each has a long timeline.
+#[test]
+fn the_page_of_a_large_survey_is_below_three_megabytes() {
+    let mut report = report();
+    let mut clause = report.runtimes[0].clauses[1].clone();
+    let mark = clause.cases[0].timeline[1].clone();
+    clause.cases[0].timeline = vec![mark; 64];
+    report.runtimes[0].clauses = vec![clause; 125];
+    report.runtimes = vec![report.runtimes[0].clone(); 9];
+    let page = html(&report);
+    let drawn = page.matches("<figure").count();
+    assert!(page.len() < 3_000_000 && drawn > 50, "{} bytes, {drawn} pictures", page.len());
+}
+
+#[test]
+fn two_profiles_share_a_page_and_no_table() {
+    let (runtimes, agents) = (report(), agents());
+    let chapter = |id, report| Chapter { id, title: "t", lead: "", report };
+    let page = page("Both", Some(&runtimes), &[chapter("bundled", &runtimes), chapter("agents-1", &agents)]);
+    let tables: Vec<&str> = page.split("<table").skip(1).filter_map(|rest| rest.split("</table>").next()).collect();
+    assert_eq!(tables.len(), 3, "claims, runtimes, agents");
+    let of_agents = tables.iter().filter(|table| table.contains("Exit Status")).count();
+    assert_eq!(of_agents, 1);
+    assert!(!tables.iter().any(|table| table.contains("Exit Status") && table.contains("Exit Codes")));
+}
+
+#[test]
+fn the_defects_of_the_contract_with_every_reading() {
+    let defect = |id: &str, ours: Option<&str>| {
+        json!({"id": id, "title": "Three of what", "sections": ["Standard Exit Codes"], "problem": "It says both.",
+            "cost": "A start.", "ours": ours, "proposal": "Say one."})
+    };
+    let list = json!([defect("C-01", None), defect("C-36", Some("As defined here."))]);
+    let list: Vec<crate::conform::Defect> = serde_json::from_value(list).expect("defects");
+    insta::assert_snapshot!(defects(&list, &report().ledger, "a contract"));
 }

@@ -56,8 +56,12 @@ pub(super) enum Verb {
     New(New),
     /// Has the judge judged: every faulty variant must die, every lawful one live
     Variants(Variants),
+    /// Renders a report that is there: HTML, JUnit, Markdown, JSON lines, annotations, badges
+    Report(super::report::Report),
     /// Writes the tables of the README from the committed report
     Readme(Readme),
+    /// Writes reports/index.html and reports/contract-defects.md from what is committed
+    Pages(Pages),
     /// Serves a scripted model on loopback, so that an agent runs without network or key
     Model(Serve),
 }
@@ -115,6 +119,9 @@ pub(super) struct Score {
     /// Where the report is written
     #[arg(long, value_name = "DIR", default_value = "reports/local")]
     pub(super) out: PathBuf,
+    /// Write it in these formats, too; report.json, report.md and report.html are always written
+    #[arg(long, value_enum, value_name = "FORMAT", value_delimiter = ',')]
+    pub(super) format: Vec<super::report::Format>,
     /// Fail when this runtime cannot be run
     #[arg(long, value_name = "NAME")]
     pub(super) require: Vec<String>,
@@ -248,15 +255,10 @@ pub(super) struct Explain {
     pub(super) shown: Shown,
 }
 
+/// Where the committed reports are.
 #[derive(Debug, Args)]
-pub(super) struct Readme {
-    /// Change nothing; fail when the README differs
-    #[arg(long)]
-    pub(super) check: bool,
-    /// The README
-    #[arg(long = "readme", value_name = "FILE", default_value = "README.md")]
-    pub(super) file: PathBuf,
-    /// The report that its tables are written from
+pub(super) struct Measured {
+    /// The report of the bundled runtimes
     #[arg(long, value_name = "FILE", default_value = "reports/measured.json")]
     pub(super) report: PathBuf,
     /// The folder with the reports of runtimes in which a real agent does every phase
@@ -267,6 +269,33 @@ pub(super) struct Readme {
     pub(super) agents: PathBuf,
     #[command(flatten)]
     pub(super) place: InSuite,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Readme {
+    /// Change nothing; fail when the README differs
+    #[arg(long)]
+    pub(super) check: bool,
+    /// The README
+    #[arg(long = "readme", value_name = "FILE", default_value = "README.md")]
+    pub(super) file: PathBuf,
+    #[command(flatten)]
+    pub(super) measured: Measured,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Pages {
+    /// Change nothing; fail when a page differs
+    #[arg(long)]
+    pub(super) check: bool,
+    /// The folder that the pages are written into
+    #[arg(long, value_name = "DIR", default_value = "reports")]
+    pub(super) into: PathBuf,
+    /// Where the contract contradicts itself
+    #[arg(long, value_name = "FILE", default_value = "contract-tests/defects.yaml")]
+    pub(super) defects: PathBuf,
+    #[command(flatten)]
+    pub(super) measured: Measured,
 }
 
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::args::{Arguments, Verb};
-use super::{bundle, data, explain, model, new, readme, score, variants};
+use super::{bundle, data, explain, model, new, pages, readme, report, score, variants};
 use crate::cli::defect::guarded;
 use crate::cli::{finish, parse};
 use crate::conform::{CHAMBER, keep, probe};
@@ -32,7 +32,9 @@ pub fn judge() -> ExitCode {
                 Verb::Lint(wish) => data::lint(&wish),
                 Verb::New(wish) => new::new(&wish),
                 Verb::Variants(wish) => variants::variants(&wish),
+                Verb::Report(wish) => report::report(&wish),
                 Verb::Readme(wish) => readme::readme(&wish),
+                Verb::Pages(wish) => pages::pages(&wish),
                 Verb::Model(wish) => model::model(&wish),
             }),
         };

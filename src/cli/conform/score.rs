@@ -7,6 +7,7 @@ use super::args::Score;
 use super::bundle;
 use super::decision::{Question, decide, sentence};
 use super::progress::Display;
+use super::report::{Format, write_beside};
 use super::suite::{self, wrong};
 use super::trace::trace;
 use crate::cli::console::{print, say};
@@ -17,7 +18,6 @@ use crate::conform::{
     SurveyOptions, Watched, survey, withdraw,
 };
 use crate::report;
-use crate::system::files::Privacy;
 use crate::system::{clock, env, files, ids, scratch};
 
 pub(super) fn score(wish: &Score) -> Result<ExitStatus, Failure> {
@@ -73,7 +73,7 @@ fn scored<P: Profile, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R
         runtime.path = is_path(name).then(|| name.clone());
     }
     let report = assemble(&suite, wish, seed, interruption.by().is_none(), runtimes);
-    let place = write(&report, &wish.out)?;
+    let place = write(&report, &wish.out, &wish.format)?;
     if let Some(recorder) = recorder {
         recorder.seal(&report::json(&report)).map_err(bundle::unwritten)?;
     }
@@ -161,16 +161,11 @@ fn assemble<P: Profile>(
     }
 }
 
-/// Writes the report in every format; yields the file for people.
-fn write(report: &ConformanceReport, folder: &Path) -> Result<PathBuf, Failure> {
-    let failed = |error| Failure::new(ExitStatus::WriteFailed, error);
-    files::ensure_folder(folder).map_err(failed)?;
-    let text = folder.join("report.md");
-    let formats = [(folder.join("report.json"), report::json(report)), (text.clone(), report::markdown(report))];
-    for (path, content) in formats {
-        files::write_durably(&path, content.as_bytes(), Privacy::Shared).map_err(failed)?;
-    }
-    Ok(text)
+/// Writes the report for machines, for people, and as they were asked for; yields the page for people.
+fn write(report: &ConformanceReport, folder: &Path, asked: &[Format]) -> Result<PathBuf, Failure> {
+    files::ensure_folder(folder).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
+    write_beside(report, folder, &[&[Format::Json, Format::Markdown, Format::Html], asked].concat())?;
+    Ok(folder.join("report.html"))
 }
 
 fn show(report: &ConformanceReport, wish: &Score, place: &Path, verdict: &str) -> Result<(), Failure> {
@@ -184,7 +179,7 @@ fn show(report: &ConformanceReport, wish: &Score, place: &Path, verdict: &str) -
         text.extend(known.map(|runtime| against_what_is_known(report, runtime)));
     }
     // Writing to a String cannot fail.
-    let _ = writeln!(text, "report: {} (and report.json beside it)", place.display());
+    let _ = writeln!(text, "report: {} (report.json and report.md beside it)", place.display());
     if let Some(bundle) = &wish.bundle {
         let _ = writeln!(text, "evidence: {0} (`loa-conform verify {0}` judges it again)", bundle.display());
     }

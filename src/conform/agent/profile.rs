@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{AgentCase, AgentExpectation, AgentManifest, AgentObservation, AgentStep, Errand, Setting, expect, repeat};
 use crate::conform::suite::{AGENT_CASE, AGENT_MANIFEST};
 use crate::conform::{
-    Attestation, CaseDocument, CellWord, Check, Chronicle, Column, CommandReport, Draw, Evidence, Head,
-    ManifestDocument, Profile, ProfileName, Reason, Seen, SettingReport, TimeMethod, chronicle,
+    Attestation, CaseDocument, CellWord, Check, Column, CommandReport, Draw, Evidence, Head, ManifestDocument, Profile,
+    ProfileName, Reason, Seen, SettingReport, TimeMethod, TimelineMark,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
@@ -254,8 +254,8 @@ impl Seen for AgentObservation {
         self.rig_error.as_deref()
     }
 
-    fn chronicle(&self) -> Chronicle {
-        chronicle::of_agent(self)
+    fn timeline(&self) -> Vec<TimelineMark> {
+        repeat::timeline(self)
     }
 
     fn unseen(&self) -> &[String] {

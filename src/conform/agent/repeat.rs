@@ -1,8 +1,9 @@
 //! What was done in a case, in words and commands, so that somebody can do the same by hand.
 
 use super::{AgentEnd, AgentObservation, AgentStepSeen};
-use crate::conform::CommandReport;
 use crate::conform::model::{By, RequestSeen};
+use crate::conform::timeline::bounded;
+use crate::conform::{CommandReport, MarkKind, TimelineMark};
 
 /// How many requests are listed of one command.
 const LISTED: usize = 12;
@@ -10,6 +11,27 @@ const LISTED: usize = 12;
 /// The commands of a case, in order.
 pub(super) fn commands(seen: &AgentObservation) -> Vec<CommandReport> {
     seen.steps.iter().filter(|step| !step.argv.is_empty()).map(command).collect()
+}
+
+/// The marks of a case: what was started, what the model was asked, what was sent to it, what it left.
+pub(super) fn timeline(seen: &AgentObservation) -> Vec<TimelineMark> {
+    bounded(seen.steps.iter().flat_map(marks).collect())
+}
+
+fn marks(step: &AgentStepSeen) -> Vec<TimelineMark> {
+    let exit = if let AgentEnd::Exited(code) = step.end { Some(code) } else { None };
+    let label = format!("{}: {}", step.verb, in_words(&step.end));
+    let mut marks =
+        vec![TimelineMark::new(MarkKind::Step, step.started, label).lasting(Some(step.ended)).exiting(exit)];
+    marks.extend(step.requests.iter().map(|it| {
+        let status = it.status.map_or("no status".to_owned(), |status| status.to_string());
+        let label = format!("{} {}: {}, {status}", it.method, it.path, it.answer);
+        TimelineMark::new(MarkKind::Request, it.at, label).lasting(it.ended)
+    }));
+    marks.extend(step.signal.iter().map(|it| TimelineMark::new(MarkKind::Signal, it.at, &it.name)));
+    let left = step.left.iter();
+    marks.extend(left.map(|it| TimelineMark::new(MarkKind::Left, step.ended, format!("left behind: {}", it.command))));
+    marks
 }
 
 fn command(step: &AgentStepSeen) -> CommandReport {

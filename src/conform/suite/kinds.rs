@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::conform::model::MODEL_SCRIPT;
-use crate::conform::{AgentCase, AgentManifest, Case, Claims, Clause, ConformanceReport, Manifest};
+use crate::conform::{AgentCase, AgentManifest, Case, Claims, Clause, ConformanceReport, Defect, Manifest};
 use crate::diag::Format;
 use crate::schema::{Kind, Marks};
 
@@ -14,6 +14,12 @@ use crate::schema::{Kind, Marks};
 #[schemars(title = "Ledger")]
 #[serde(transparent)]
 pub(super) struct Ledger(pub(super) Vec<Clause>);
+
+/// Where the contract contradicts itself, or leaves open what a runtime must decide.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "Defects of the contract")]
+#[serde(transparent)]
+pub struct Defects(pub Vec<Defect>);
 
 /// How a runtime is plugged in.
 pub const RUNTIME_MANIFEST: Kind = Kind::of::<Manifest>("runtime-manifest", manifests)
@@ -45,6 +51,11 @@ pub const CONTRACT_CLAIMS: Kind = Kind::of::<Claims>("contract-claims", claims)
     .place("contract-tests/claims.yaml")
     .known_by(Marks { paths: &[], keys: &["edition", "claims", "checklist"] });
 
+/// Where the contract contradicts itself.
+pub const CONTRACT_DEFECTS: Kind = Kind::of::<Defects>("contract-defects", defects)
+    .place("contract-tests/defects.yaml")
+    .known_by(Marks { paths: &[], keys: &["id", "problem", "cost", "proposal"] });
+
 /// What a survey found.
 pub const CONFORMANCE_REPORT: Kind = Kind::of::<ConformanceReport>("conformance-report", reports)
     .place("reports/**/*.json")
@@ -54,7 +65,7 @@ pub const CONFORMANCE_REPORT: Kind = Kind::of::<ConformanceReport>("conformance-
 /// Every kind of the judge.
 #[must_use]
 pub fn conform_kinds() -> Vec<Kind> {
-    let shared = [CONTRACT_LEDGER, CONTRACT_CLAIMS, CONFORMANCE_REPORT, MODEL_SCRIPT];
+    let shared = [CONTRACT_LEDGER, CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONFORMANCE_REPORT, MODEL_SCRIPT];
     [RUNTIME_MANIFEST, CONTRACT_CASE, AGENT_MANIFEST, AGENT_CASE].into_iter().chain(shared).collect()
 }
 
@@ -132,11 +143,24 @@ fn claims() -> Vec<Value> {
     vec![json!({"edition": "runtime contract 1.13.0", "claims": [claim], "checklist": [item]})]
 }
 
+fn defects() -> Vec<Value> {
+    vec![json!([{
+        "id": "C-01",
+        "title": "Three retries, or three attempts",
+        "sections": ["Standard Exit Codes"],
+        "problem": "The table counts retries, the example attempts.",
+        "cost": "One start more or less.",
+        "proposal": "At most three retries, which makes four starts."
+    }])]
+}
+
 fn reports() -> Vec<Value> {
     let check = json!({"outcome": "fail", "reason": "started-too-rarely",
         "expected": "design to start twice", "observed": "it started once", "place": {"at": 412}});
     let case = json!({"id": "exit-003-retried", "title": "Retried", "outcome": "fail", "time": "real",
-        "elapsed_ms": 640, "checks": [check]});
+        "elapsed_ms": 640, "checks": [check], "timeline": [
+            {"kind": "step", "at": 0, "until": 640, "exit": 2, "label": "run ended with 2"},
+            {"kind": "attempt", "at": 401, "until": 412, "phase": "design", "exit": 1, "label": "attempt 1: exit 1"}]});
     let clause_report = json!({"id": "EXIT-003", "column": "exit-codes", "level": "MUST", "outcome": "fail",
         "cases": [case]});
     let cell = json!({"word": "None", "musts": 1, "green": 0, "failed": 1, "flaky": 0, "not_observed": 0,

@@ -12,17 +12,20 @@ pub(super) struct Github {
     pub(super) tool: &'static str,
 }
 
+/// An annotation on a whole file: `::error file=…,title=…::message`. Lines of the message stay lines.
+#[must_use]
+pub fn annotation(severity: &str, file: &str, title: &str, message: &str) -> String {
+    format!("::{severity} file={},title={}::{}\n", property(file), property(title), data(message))
+}
+
 impl Renderer for Github {
     fn file(&mut self, checked: &Checked<'_>) -> String {
         checked.findings.iter().map(|finding| self.command(checked.file, finding)).collect()
     }
 
     fn end(&mut self, summary: &Summary) -> String {
-        let command = |file: &str, message: &str| {
-            let title = property(&format!("{}: not read", self.tool));
-            format!("::error file={},title={title}::{}\n", property(file), data(message))
-        };
-        summary.unread.iter().map(|unread| command(&unread.file, &unread.message)).collect()
+        let title = format!("{}: not read", self.tool);
+        summary.unread.iter().map(|unread| annotation("error", &unread.file, &title, &unread.message)).collect()
     }
 }
 

@@ -18,6 +18,7 @@ mod source;
 mod text;
 
 pub use full::{all, full};
+pub use github::annotation;
 pub use json::json;
 pub use renderer::{Checked, Renderer, RuleWords, Summary, Tool, Unread};
 pub use shape::Shape;

@@ -8,7 +8,7 @@ use super::value::{AttemptOutcome, AttemptReport, Call, PhaseReport, RunReport};
 use crate::contract::{Artifact, Checkpoint, Decision, Finding, PhaseError, PhaseProgress};
 use crate::draw::{STYLE, span};
 
-const PAGE: &str = include_str!("page.css");
+const PAGE: &str = include_str!("../page.css");
 
 /// Nothing is loaded from anywhere, whatever a phase wrote into its summary.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
