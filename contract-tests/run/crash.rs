@@ -277,3 +277,31 @@ fn what_a_finished_execution_left_is_ended_by_the_next_run_too() {
         assert!(!left.wait().expect("awaited").success());
     }
 }
+
+/// Two processes without the stage's group, session and environment: one whose parent is gone, and one whose parent is the
+/// stage. When both are there, the run looks around once more.
+const HIDDEN: &str = "\
+    hide() { exec env -i setsid sh -c 'echo $$ > \"$1\"; exec sleep 60' sh \"$1\" > /dev/null 2>&1; }
+    (hide orphan &)
+    hide child &
+    until test -s orphan && test -s child; do sleep 0.005; done
+    echo '{\"type\":\"USAGE\",\"context_tokens\":7}' >> $LOA_SIGNAL_FILE
+    until grep -q CURRENT $LOA_EVENT_FILE; do sleep 0.005; done
+    touch up";
+
+#[test]
+fn a_daemon_without_group_and_environment_is_ended_with_the_run() {
+    let workspace = Workspace::only(&[("design", HIDDEN)]);
+    workspace.run().exits(0).says(&["2 processes that stages left behind were ended"]);
+    assert!(!alive(workspace.read("orphan").trim()) && !alive(workspace.read("child").trim()));
+}
+
+#[test]
+fn after_kill_9_the_guard_ends_a_daemon_without_group_and_environment() {
+    let workspace = Workspace::only(&[("design", &format!("{HIDDEN}; sleep 60"))]);
+    let run = workspace.start();
+    until("the phase is up", || workspace.path("up").exists());
+    kill(run);
+    let (orphan, child) = (workspace.read("orphan"), workspace.read("child"));
+    until("the guard ended both", || !alive(orphan.trim()) && !alive(child.trim()));
+}

@@ -7,7 +7,8 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use regex::bytes::{Captures, Regex};
+use memchr::memmem;
+use regex::bytes::{Captures, Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 
 /// The shortest value of a named variable that is taken out: `1` or `true` would be found everywhere.
 const SHORTEST_VALUE: usize = 6;
@@ -45,9 +46,17 @@ const SHAPES: &[Shape] = &[
 ];
 
 static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let compiled = |shape: &Shape| Regex::new(shape.pattern).expect("the shapes are constants that the tests compile");
+    // Bytes of any encoding, or of none.
+    let compiled = |shape: &Shape| RegexBuilder::new(shape.pattern).unicode(false).build().expect(CONSTANT);
     SHAPES.iter().map(compiled).collect()
 });
+
+/// Whether any shape is there, in one pass.
+static ANY: LazyLock<RegexSet> = LazyLock::new(|| {
+    RegexSetBuilder::new(SHAPES.iter().map(|shape| shape.pattern)).unicode(false).build().expect(CONSTANT)
+});
+
+const CONSTANT: &str = "the shapes are constants that the tests compile";
 
 /// Knows what to take out.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -84,12 +93,18 @@ impl Redactor {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
+    /// Whether whole lines may go as they are, which most do; `false` says nothing.
+    fn has_nothing_to_do_with(&self, lines: &[u8]) -> bool {
+        let named = self.named.iter().any(|(_, value)| find(lines, value).is_some());
+        !named && !may_hold_a_shape(lines)
+    }
+
     fn bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
         let mut bytes = bytes;
         for (name, value) in &self.named {
             bytes = replaced(bytes, value, format!("[REDACTED:${name}]").as_bytes());
         }
-        if !may_hold_a_shape(&bytes) {
+        if !may_hold_a_shape(&bytes) || !ANY.is_match(&bytes) {
             return bytes;
         }
         for (shape, pattern) in SHAPES.iter().zip(PATTERNS.iter()) {
@@ -120,13 +135,12 @@ pub struct RedactedStream {
 impl RedactedStream {
     /// Takes in the next piece and gives out what is safe to write: whole lines, and of an endless one what is long past.
     pub fn push(&mut self, redactor: &Redactor, piece: &[u8]) -> Vec<u8> {
+        let begun = self.held.len();
         self.held.extend_from_slice(piece);
-        let mut safe = Vec::new();
-        let whole = self.held.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let whole = piece.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| begun + end + 1);
         let rest = self.held.split_off(whole);
-        for line in std::mem::replace(&mut self.held, rest).split_inclusive(|byte| *byte == b'\n') {
-            safe.extend(self.line(redactor, line));
-        }
+        let lines = std::mem::replace(&mut self.held, rest);
+        let mut safe = self.lines(redactor, lines);
         if self.held.len() > LONGEST_LINE {
             let rest = self.held.split_off(cut(&self.held));
             let begun = std::mem::replace(&mut self.held, rest);
@@ -139,6 +153,17 @@ impl RedactedStream {
     pub fn finish(&mut self, redactor: &Redactor) -> Vec<u8> {
         let rest = std::mem::take(&mut self.held);
         self.line(redactor, &rest)
+    }
+
+    fn lines(&mut self, redactor: &Redactor, lines: Vec<u8>) -> Vec<u8> {
+        if !self.in_key && redactor.has_nothing_to_do_with(&lines) {
+            return lines;
+        }
+        let mut safe = Vec::with_capacity(lines.len());
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            safe.extend(self.line(redactor, line));
+        }
+        safe
     }
 
     fn line(&mut self, redactor: &Redactor, line: &[u8]) -> Vec<u8> {
@@ -202,7 +227,7 @@ fn after_key(line: &[u8]) -> Option<usize> {
 }
 
 fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    bytes.windows(what.len()).position(|window| window == what)
+    memmem::find(bytes, what)
 }
 
 fn replaced(bytes: Vec<u8>, what: &[u8], with: &[u8]) -> Vec<u8> {

@@ -18,7 +18,7 @@ use crate::system::guard::Guard;
 use crate::system::lock::Lock;
 use crate::system::process::{Interrupt, Interrupts};
 use crate::system::tree::Tree;
-use crate::system::{files, sweep};
+use crate::system::{files, orphans, sweep};
 
 /// How often the elapsed time of a long stage reaches the disk.
 const HEARTBEAT: Duration = Duration::from_secs(5);
@@ -87,7 +87,8 @@ impl Engine<'_> {
     pub async fn run(mut self) -> Result<End, RunError> {
         self.charged = clock::now();
         let end = self.walk().await?;
-        let left = sweep::end_processes_with(super::stage_files::SESSION_VARIABLE, self.session.as_str());
+        let left =
+            sweep::end_processes_with(super::stage_files::SESSION_VARIABLE, self.session.as_str()) + orphans::end();
         if left > 0 {
             let text = format!("{left} processes that stages left behind were ended");
             self.listener.on(&Progress::Notice { text: &text });
@@ -200,6 +201,7 @@ impl Engine<'_> {
     /// A reason to stop that came from outside while something was waited for.
     pub(super) fn reason_to_stop(&mut self) -> Result<Option<Stop>, RunError> {
         self.charge();
+        self.guard.watch_orphans();
         if self.layout.halt_request().exists() {
             return Ok(Some(Stop::Halted));
         }

@@ -20,7 +20,7 @@ use crate::store::{
 use crate::system::guard::Guard;
 use crate::system::lock::Lock;
 use crate::system::process::Interrupts;
-use crate::system::{clock, files, ids, sweep};
+use crate::system::{clock, files, ids, orphans, sweep};
 
 /// Whether an execution is begun or continued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +88,7 @@ impl<'a> Engine<'a> {
         record.epoch += 1;
         record.sessions.push(session.clone());
         let host = |source| RunError::Host { what: "start the guard process", source };
+        orphans::adopt();
         let guard = Guard::start(&program, (SESSION_VARIABLE, session.as_str())).map_err(host)?;
         prepare(&layout, &bounds, now.wall())?;
         listener.on(&Progress::SessionStarted { execution: &record.execution_id, session: &session, resumed, swept });

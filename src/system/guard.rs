@@ -2,7 +2,7 @@
 //!
 //! It is our own program with a hidden argument, in a group of its own so that Ctrl-C does not reach it, reading the
 //! process groups to watch from a pipe. When we die by any cause the kernel closes the pipe; the guard then ends the
-//! groups, and what left them but still carries our mark in its environment.
+//! groups, what is or was below them, and what left them but still carries our mark in its environment.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, Write};
@@ -12,8 +12,10 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::orphans::{self, Process};
 use super::process::Command;
 use super::process::group::lives;
+use super::process::own::Own;
 use super::sweep;
 
 /// The hidden first argument that makes our program a guard.
@@ -28,6 +30,9 @@ const DONE: &str = "done";
 pub struct Guard {
     child: Child,
     pipe: Option<ChildStdin>,
+    /// The orphans below us that it knows of.
+    orphans: BTreeSet<Process>,
+    _own: Own,
 }
 
 impl Guard {
@@ -39,8 +44,8 @@ impl Guard {
         // Without the mark in its own environment, or its sweep and the sweep of an outer session would find itself.
         let command = Command::new(program).args([ARGUMENT, mark.0, mark.1]).env_remove(mark.0);
         let mut child = command.prepared().stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        let pipe = child.stdin.take();
-        Ok(Self { child, pipe })
+        let (pipe, own) = (child.stdin.take(), Own::mark(child.id()));
+        Ok(Self { child, pipe, orphans: BTreeSet::new(), _own: own })
     }
 
     /// From now on the group dies with us.
@@ -51,6 +56,18 @@ impl Guard {
     /// The group is over; its number may pass to a stranger.
     pub fn forget(&mut self, group: u32) {
         self.say(&format!("-{group}"));
+    }
+
+    /// Looks for processes that were orphaned below us, so that they die with us, whatever they did to hide.
+    pub fn watch_orphans(&mut self) {
+        let now = orphans::look();
+        let before = std::mem::replace(&mut self.orphans, now.clone());
+        for gone in before.difference(&now) {
+            self.say(&format!("/{} {}", gone.pid, gone.born));
+        }
+        for new in now.difference(&before) {
+            self.say(&format!("*{} {}", new.pid, new.born));
+        }
     }
 
     /// Everything ended well: nothing is to be done any more.
@@ -74,19 +91,28 @@ impl Drop for Guard {
 /// The guard's whole life: reads groups until the pipe closes, then ends what is left. Call it first thing in `main`,
 /// with the arguments that follow [`ARGUMENT`].
 pub fn serve(arguments: &[String]) {
-    let mut groups = BTreeSet::new();
+    let (mut groups, mut orphans) = (BTreeSet::new(), BTreeSet::new());
     for line in io::stdin().lock().lines().map_while(Result::ok) {
         match line.split_at_checked(1) {
             _ if line == DONE => return,
             Some(("+", group)) => drop(group.parse::<i32>().map(|group| groups.insert(group))),
             Some(("-", group)) => drop(group.parse::<i32>().map(|group| groups.remove(&group))),
+            Some(("*", orphan)) => orphans.extend(process(orphan)),
+            Some(("/", orphan)) => drop(process(orphan).map(|orphan| orphans.remove(&orphan))),
             _ => {}
         }
     }
+    // Before its group: whoever hid from it is found by descent, which ends with the parent.
+    orphans::end_all(orphans, &groups);
     end(&groups);
     if let [name, value, ..] = arguments {
         let _ = sweep::end_processes_with(name, value);
     }
+}
+
+fn process(words: &str) -> Option<Process> {
+    let (pid, born) = words.split_once(' ')?;
+    Some(Process { pid: pid.parse().ok()?, born: born.parse().ok()? })
 }
 
 fn end(groups: &BTreeSet<i32>) {

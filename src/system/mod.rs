@@ -11,6 +11,7 @@ pub mod guard;
 pub mod ids;
 pub mod isolation;
 pub mod lock;
+pub mod orphans;
 pub mod process;
 pub mod scratch;
 pub mod sweep;

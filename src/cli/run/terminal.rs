@@ -32,9 +32,8 @@ impl Terminal {
 
     fn output(&mut self, phase: Phase, piece: &Piece) {
         let index = usize::from(piece.stream == Stream::Stderr);
-        let prefix = if self.open[index] { String::new() } else { format!("{phase} | ") };
+        let bytes = prefixed(&format!("{phase} | "), self.open[index], &piece.bytes);
         self.open[index] = !piece.ends_line();
-        let bytes = [prefix.as_bytes(), &piece.bytes].concat();
         let stream = if self.json { Stream::Stderr } else { piece.stream };
         self.screen.show(stream, bytes);
     }
@@ -170,6 +169,18 @@ fn agent_sentence(progress: &Progress<'_>) -> String {
     }
 }
 
+/// Every line behind a prefix; the first goes on with a line that is `open`.
+fn prefixed(prefix: &str, open: bool, bytes: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(bytes.len() * 2);
+    for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        if number > 0 || !open {
+            text.extend_from_slice(prefix.as_bytes());
+        }
+        text.extend_from_slice(line);
+    }
+    text
+}
+
 /// A duration for people.
 pub(super) fn span(duration: Duration) -> String {
     draw::span(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
@@ -185,4 +196,22 @@ pub(super) fn surfaced(call: &Call) -> String {
         call.report.markdown.display(),
         call.report.yaml.display(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_has_its_prefix_once() {
+        for (open, bytes, shown) in [
+            (false, "one\ntwo\n", "p | one\np | two\n"),
+            (true, "end\nnext", "end\np | next"),
+            (false, "half", "p | half"),
+            (true, "\n", "\n"),
+            (false, "\n\n", "p | \np | \n"),
+        ] {
+            assert_eq!(prefixed("p | ", open, bytes.as_bytes()), shown.as_bytes(), "{bytes:?}");
+        }
+    }
 }

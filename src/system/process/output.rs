@@ -1,10 +1,22 @@
-//! A pipe cut into lines, or into pieces where a line is long, so that no output needs more memory than one piece.
+//! A pipe cut into lines, into blocks of whole lines, or into pieces where a line is long, so that no output needs more
+//! memory than one piece.
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
 
-/// The most bytes that one piece holds; a longer line arrives in several.
+/// A line of so many bytes arrives in several pieces.
 pub const LONGEST_PIECE: usize = 16 * 1024;
+/// How much is read at once where whole lines come together.
+const BLOCK: usize = 64 * 1024;
+
+/// How an output is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// A piece a line.
+    Lines,
+    /// As many whole lines as have come.
+    Blocks,
+}
 
 /// Which output something came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +27,7 @@ pub enum Stream {
     Stderr,
 }
 
-/// A line, or a part of a long one, with its newline where it has one. Any bytes may be in it.
+/// A line, several whole lines, or a part of a long one, with the newlines where it has any. Any bytes may be in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
     /// Where it came from.
@@ -40,13 +52,17 @@ impl Piece {
 }
 
 /// Reads a pipe to its end. A slow receiver slows the child down instead of filling memory.
-pub(super) async fn pump(mut pipe: impl AsyncRead + Unpin, stream: Stream, to: mpsc::Sender<Piece>) {
-    let mut read = vec![0; LONGEST_PIECE];
+pub(super) async fn pump(mut pipe: impl AsyncRead + Unpin, stream: Stream, cut: Cut, to: mpsc::Sender<Piece>) {
+    let mut read = vec![0; if cut == Cut::Blocks { BLOCK } else { LONGEST_PIECE }];
     let mut cutter = Cutter::default();
     loop {
         // A pipe that can no longer be read has ended as far as we are concerned.
         let count = pipe.read(&mut read).await.unwrap_or(0);
-        let pieces = if count == 0 { cutter.rest().into_iter().collect() } else { cutter.cut(&read[..count]) };
+        let pieces = match (count, cut) {
+            (0, _) => cutter.rest().into_iter().collect(),
+            (_, Cut::Lines) => cutter.cut(&read[..count]),
+            (_, Cut::Blocks) => cutter.block(&read[..count]).into_iter().collect(),
+        };
         for bytes in pieces {
             if to.send(Piece { stream, bytes }).await.is_err() {
                 return;
@@ -58,7 +74,7 @@ pub(super) async fn pump(mut pipe: impl AsyncRead + Unpin, stream: Stream, to: m
     }
 }
 
-/// Cuts bytes into lines of at most [`LONGEST_PIECE`].
+/// Cuts bytes into lines of at most [`LONGEST_PIECE`], or into blocks of whole lines.
 #[derive(Debug, Default)]
 struct Cutter {
     begun: Vec<u8>,
@@ -82,6 +98,15 @@ impl Cutter {
         pieces
     }
 
+    /// The whole lines that have come, together; of a line that is longer than a piece, what there is.
+    fn block(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.begun.extend_from_slice(bytes);
+        let whole = self.begun.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let end = if self.begun.len() - whole >= LONGEST_PIECE { self.begun.len() } else { whole };
+        let rest = self.begun.split_off(end);
+        Some(std::mem::replace(&mut self.begun, rest)).filter(|block| !block.is_empty())
+    }
+
     fn rest(&mut self) -> Option<Vec<u8>> {
         Some(std::mem::take(&mut self.begun)).filter(|bytes| !bytes.is_empty())
     }
@@ -102,5 +127,17 @@ mod tests {
         let pieces: Vec<usize> = cutter.cut(&long).iter().map(Vec::len).collect();
         assert_eq!(pieces, [LONGEST_PIECE, LONGEST_PIECE]);
         assert_eq!(cutter.rest().expect("the rest").len(), 5);
+    }
+
+    #[test]
+    fn whole_lines_come_together_and_an_endless_one_in_parts() {
+        let mut cutter = Cutter::default();
+        assert_eq!(cutter.block(b"one\ntwo\nth").expect("two lines"), b"one\ntwo\n");
+        assert_eq!(cutter.block(b"re"), None);
+        assert_eq!(cutter.block(b"e\n\nfour").expect("lines"), b"three\n\n");
+        assert_eq!(cutter.block(&vec![b'x'; LONGEST_PIECE]).expect("a part").len(), LONGEST_PIECE + 4);
+        assert_eq!(cutter.rest(), None);
+        assert_eq!(cutter.block(b"end"), None);
+        assert_eq!(cutter.rest().expect("half a line"), b"end");
     }
 }

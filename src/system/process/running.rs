@@ -9,11 +9,12 @@ use tokio::process::Child;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::output::pump;
+use super::output::{Cut, pump};
+use super::own::Own;
 use super::{Exit, Piece, Stream, group};
 
 /// How many pieces of output may wait for a slow reader.
-const QUEUE: usize = 64;
+const QUEUE: usize = 16;
 /// How long a pipe that a descendant still holds may stay silent after the child's end before we let go of it.
 const SILENCE: Duration = Duration::from_millis(200);
 /// How long we read after the child's end in any case.
@@ -39,19 +40,21 @@ pub struct Running {
     exit: Option<(ExitStatus, Instant)>,
     /// When it last wrote something, or ended. Kept here, because a caller may drop `next` more often than silence lasts.
     heard: Instant,
+    /// Last: it is our own until it is awaited, or left to be.
+    _own: Own,
 }
 
 impl Running {
-    pub(super) fn new(mut child: Child) -> Self {
+    pub(super) fn new(mut child: Child, cut: Cut) -> Self {
         let (sender, pieces) = mpsc::channel(QUEUE);
         if let Some(pipe) = child.stdout.take() {
-            tokio::spawn(pump(pipe, Stream::Stdout, sender.clone()));
+            tokio::spawn(pump(pipe, Stream::Stdout, cut, sender.clone()));
         }
         if let Some(pipe) = child.stderr.take() {
-            tokio::spawn(pump(pipe, Stream::Stderr, sender));
+            tokio::spawn(pump(pipe, Stream::Stderr, cut, sender));
         }
         let group = child.id().expect("a child that was not awaited has an id");
-        Self { child, group, pieces, exit: None, heard: Instant::now() }
+        Self { child, group, pieces, exit: None, heard: Instant::now(), _own: Own::mark(group) }
     }
 
     /// The process group, which equals the child's process id.

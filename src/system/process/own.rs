@@ -1,0 +1,33 @@
+//! The children that we started and await ourselves, told apart from those that were given to us as orphans.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+static OWN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// Marks a child as our own, for as long as this lives.
+#[derive(Debug)]
+pub(in crate::system) struct Own(u32);
+
+impl Own {
+    /// To be made at once after the start, before anybody looks for orphans.
+    pub(in crate::system) fn mark(pid: u32) -> Self {
+        own().insert(pid);
+        Self(pid)
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        own().remove(&self.0);
+    }
+}
+
+/// Whether a child is our own.
+pub(in crate::system) fn is_own(pid: u32) -> bool {
+    own().contains(&pid)
+}
+
+fn own() -> MutexGuard<'static, BTreeSet<u32>> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
