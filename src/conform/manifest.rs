@@ -7,8 +7,8 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Column, CompactorWay, Feature};
 use super::case::Knob;
+use super::{Column, CompactorWay, Feature};
 
 /// Program and arguments; `{name}` placeholders are filled in, no shell is involved.
 pub type Argv = Vec<String>;

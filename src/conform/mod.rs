@@ -57,13 +57,13 @@ pub use expect::{Evidence, judge, unobservable};
 pub use feature::{CompactorWay, Feature};
 pub use manifest::{Argv, Attestation, CellWord, KnobWay, Manifest, Sight, UsageWay};
 pub use observation::{
-    AttemptSeen, CompactorSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen, ReportSeen, StepSeen,
-    UsageSeen,
+    AttemptSeen, CompactorSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen,
+    ReportSeen, StepSeen, UsageSeen,
 };
 pub use probe::probe;
 pub use profile::{CaseDocument, Head, ManifestDocument, Profile, Seen};
-pub use proving::{Proof, ProofOptions, ProvingError, Tried, prove};
 pub use proof::{RedCase, Row, differences, shortcomings, table};
+pub use proving::{Proof, ProofOptions, ProvingError, Tried, prove};
 pub use reason::Reason;
 pub use rig::{AgentRig, RigOptions, identify, observe, withdraw};
 pub use runtime::RuntimeProfile;

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::survey::{Rig, SurveyOptions, survey};
 use super::{
-    Candidate, CandidateError, CaseDocument, Check, Column, Level, Outcome, Profile, Row,
-    RuntimeReport, Suite, TimeMethod, Variant, VariantError, differences, shortcomings, table,
+    Candidate, CandidateError, CaseDocument, Check, Column, Level, Outcome, Profile, Row, RuntimeReport, Suite,
+    TimeMethod, Variant, VariantError, differences, shortcomings, table,
 };
 use crate::system::files;
 use crate::system::scratch::ScratchError;

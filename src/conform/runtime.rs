@@ -55,7 +55,11 @@ impl CaseDocument for Case {
     fn is_plain(&self) -> bool {
         let untouched = self.config.is_empty() && self.files.is_empty() && self.knobs.is_empty();
         let usual = self.compactor.is_none() && self.time == TimeMethod::Real;
-        untouched && usual && self.phases.is_empty() && self.draw.is_empty() && self.steps == [Step::Run(Drive::default())]
+        untouched
+            && usual
+            && self.phases.is_empty()
+            && self.draw.is_empty()
+            && self.steps == [Step::Run(Drive::default())]
     }
 
     fn measures_time(&self) -> bool {

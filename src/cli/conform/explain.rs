@@ -78,7 +78,9 @@ impl<'a, P: Profile> About<'a, P> {
         let reads = |it: &Variant| clause.readings.iter().any(|known| it.reading.as_ref() == Some(&known.id));
         let mut limits: BTreeSet<String> = cases.iter().filter_map(|case| of_time(case.head().time)).collect();
         for expectation in cases.iter().flat_map(|case| names(&case.expectations())) {
-            limits.extend(not_established(P::NAME, &expectation).map(|it| format!("`{expectation}` does not establish {it}")));
+            limits.extend(
+                not_established(P::NAME, &expectation).map(|it| format!("`{expectation}` does not establish {it}")),
+            );
         }
         Self {
             suite,
@@ -115,7 +117,8 @@ impl<'a, P: Profile> About<'a, P> {
         let heads = self.suite.cases_of(&clause.id).map(CaseDocument::head);
         lines.extend(heads.map(|it| format!("  case {}: {}", it.id, it.title)));
         let reason = |it: &Variant| it.kills.as_ref().map(|kill| format!(" ({})", kill.reason)).unwrap_or_default();
-        for (all, what) in [(&self.dying, "dies of it"), (&self.touched, "turns it red, too"), (&self.lawful, "lawful")] {
+        for (all, what) in [(&self.dying, "dies of it"), (&self.touched, "turns it red, too"), (&self.lawful, "lawful")]
+        {
             let told = all.iter().map(|it| format!("  {what}: {}+{}{}: {}", it.base, it.variant, reason(it), it.about));
             lines.extend(told);
         }
@@ -129,7 +132,9 @@ fn of_time(time: TimeMethod) -> Option<String> {
     let said = match time {
         TimeMethod::Real => return None,
         TimeMethod::Scaled => "time is scaled: a limit is set shorter, so its default is not seen",
-        TimeMethod::Accelerated => "time is accelerated by faketime: a runtime that looks at no clock of its host is not seen",
+        TimeMethod::Accelerated => {
+            "time is accelerated by faketime: a runtime that looks at no clock of its host is not seen"
+        }
     };
     Some(said.to_owned())
 }

@@ -90,7 +90,8 @@ impl Scaffold {
         let variant = folder.join(format!("{}.yaml", self.variant));
         let mut files = vec![(case, self.case()), (variant, self.variant(suite, wish)?)];
         if self.is_new {
-            let before = files::read(&self.ledger, LONGEST).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
+            let before =
+                files::read(&self.ledger, LONGEST).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
             let before = String::from_utf8_lossy(&before).into_owned();
             files.push((self.ledger.clone(), format!("{}\n\n{}", before.trim_end(), self.row())));
         }

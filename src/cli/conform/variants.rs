@@ -39,7 +39,10 @@ fn proved<P: Profile>(wish: &Variants, seed: u64, rig: &dyn Rig<P>) -> Result<Ex
     let proof = prove(&suite, &chosen, place.path(), rig, options)
         .map_err(|error| Failure::new(ExitStatus::Config, error).hint("`loa-conform lint` checks every variant"))?;
     if wish.json {
-        print(&format!("{:#}\n", json!({ "seed": seed, "score": proof.score(), "holds": proof.holds(), "proof": proof })))?;
+        print(&format!(
+            "{:#}\n",
+            json!({ "seed": seed, "score": proof.score(), "holds": proof.holds(), "proof": proof })
+        ))?;
     } else {
         print(&told(&proof, wish.full))?;
     }

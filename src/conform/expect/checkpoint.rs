@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Evidence, phases};
 use super::document::{clip, read, show};
 use super::matcher::{Fields, Scene};
+use super::{Evidence, phases};
 use crate::conform::{Check, FileSeen, Moment, Outcome, Reason, Step};
 use crate::contract::Phase;
 

@@ -92,7 +92,10 @@ pub(super) fn memories(evidence: &Evidence<'_>, phase: &str, has: &[String], lac
     let wrong = attempts.find_map(|attempt| {
         let text = attempt.memories.as_deref().unwrap_or_default();
         if !has.iter().all(|part| text.contains(part)) {
-            return Some((Reason::NoMemories, attempt.memories.as_deref().map_or("no file was handed".to_owned(), clip)));
+            return Some((
+                Reason::NoMemories,
+                attempt.memories.as_deref().map_or("no file was handed".to_owned(), clip),
+            ));
         }
         lacks.iter().any(|part| text.contains(part)).then(|| (Reason::UnwarrantedMemories, clip(text)))
     });

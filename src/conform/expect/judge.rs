@@ -1,8 +1,8 @@
 //! From an observation to the checks of a case.
 
 use super::{
-    Evidence, checkpoint, checkpoint_times, context, ending, features, laid, phases, report, says, timing, unobservable,
-    warning,
+    Evidence, checkpoint, checkpoint_times, context, ending, features, laid, phases, report, says, timing,
+    unobservable, warning,
 };
 use crate::conform::{Check, Condition, Expectation, Outcome, ProcessEnd, Reason};
 

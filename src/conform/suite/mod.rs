@@ -8,8 +8,8 @@ mod kinds;
 mod lint;
 mod load;
 
-pub(super) use bundle::hash_of;
 pub use advice::FILL_IN;
+pub(super) use bundle::hash_of;
 pub use bundle::{Files, SuiteReadError, line_hash, variant_folder};
 pub use candidate::{Candidate, CandidateError};
 pub use kinds::{

@@ -108,9 +108,11 @@ fn half_a_checkpoint_must_be_found_out() {
     let design_again = [("design", 0, 400, 500)];
     cut(whole, &[("audit", 0, 400, 500)]).passes("not_torn: {phase: design, step: 1}");
     cut("execution_id: e", &design_again).passes("not_torn: {phase: design, step: 1}");
-    cut("execution_id: e", &[("audit", 0, 400, 500)])
-        .fails("not_torn: {phase: design, step: 1}", Reason::Unreadable);
-    scene().well().step("resume", ProcessEnd::Exited(0)).fails("not_torn: {phase: design, step: 1}", Reason::NoCheckpoint);
+    cut("execution_id: e", &[("audit", 0, 400, 500)]).fails("not_torn: {phase: design, step: 1}", Reason::Unreadable);
+    scene()
+        .well()
+        .step("resume", ProcessEnd::Exited(0))
+        .fails("not_torn: {phase: design, step: 1}", Reason::NoCheckpoint);
 }
 
 #[test]
