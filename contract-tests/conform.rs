@@ -15,7 +15,7 @@ const LEDGER: &str = "
 - {id: X-001, column: exit-codes, level: MUST, source: [table], sections: [S], text: All phases run., how: h,
    lines: [b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9]}
 ";
-const CASE: &str = "
+pub(crate) const CASE: &str = "
 id: x-001-a
 clause: X-001
 title: Every phase is started
@@ -61,7 +61,7 @@ pub(crate) const IDLE: (&str, &str) = (
     "{runtime: idle, version: ['true'], run: ['true'], \
      expect: {exit-codes: None, checkpoints: None, context-signals: None, escalation: None}}",
 );
-const GONE: (&str, &str) = ("gone", "{runtime: gone, version: [no-such-program], run: [no-such-program]}");
+pub(crate) const GONE: (&str, &str) = ("gone", "{runtime: gone, version: [no-such-program], run: [no-such-program]}");
 
 pub(crate) fn score(suite: &TempDir, arguments: &[&str]) -> Command {
     let mut command = conform(&["score"]);
@@ -190,10 +190,48 @@ fn explain_and_list() {
     shown(&["list"]).code(0).stdout(contains("runtime loop")).stdout(contains("case x-001-a"));
 }
 
+/// What `new` writes is not done, and `lint` says so until it is; nothing is overwritten.
+#[test]
+fn a_scaffold_is_found_unfinished_and_never_overwrites() {
+    let suite = suite(&[GOOD]);
+    fs::create_dir(suite.path().join("faulty")).expect("a folder");
+    fs::create_dir(suite.path().join("cases/exit-codes")).expect("a folder");
+    fs::rename(suite.path().join("ledger/x.yaml"), suite.path().join("ledger/exit-codes.yaml")).expect("renamed");
+    let new = |arguments: &[&str]| {
+        let mut command = conform(&["new"]);
+        command.args(arguments).args(["--base", "loop", "--suite"]).arg(suite.path());
+        command.assert()
+    };
+    let lint = || conform(&["lint", "--suite"]).arg(suite.path()).assert();
+    lint().code(0).stdout(contains("nothing wrong"));
+    new(&["X-004"]).code(66).stderr(contains("the next free number is X-002"));
+    new(&["X-002", "--name", "No Dashes"]).code(64);
+    new(&["X-002", "--name", "twice"]).code(0).stdout(contains("x-002-twice.yaml").and(contains("faulty/twice.yaml")));
+    let case = suite.path().join("cases/exit-codes/x-002-twice.yaml");
+    let written = fs::read_to_string(&case).expect("a case");
+    lint().code(78).stderr(contains("FILL IN").and(contains("occurs 0 times")).and(contains("x-002-twice.yaml")));
+    new(&["X-002", "--name", "twice"]).code(74).stderr(contains("is there already"));
+    assert_eq!(fs::read_to_string(&case).expect("a case"), written);
+    let ledger = fs::read_to_string(suite.path().join("ledger/exit-codes.yaml")).expect("a ledger");
+    assert_eq!(ledger.matches("- id: X-002").count(), 1, "{ledger}");
+    for path in ["cases/exit-codes/x-002-twice.yaml", "faulty/twice.yaml", "ledger/exit-codes.yaml"] {
+        let path = suite.path().join(path);
+        let text = fs::read_to_string(&path)
+            .expect("it was written")
+            .replace("FILL IN: what stands in the file exactly once", "while read");
+        let text = text.replace("runtime.sh", "loop.sh").replace("FILL IN", "Filled");
+        fs::write(path, text).expect("a file");
+    }
+    lint().code(0).stdout(contains("2 clauses, 2 cases"));
+    let explained = conform(&["explain", "X-002", "--suite"]).arg(suite.path()).assert().code(0);
+    explained.stdout(contains("dies of it: loop+twice (started-too-often)").and(contains("limit: `starts`")));
+    conform(&["new", "X-001", "--profile", "agent"]).assert().code(64);
+}
+
 #[test]
 fn the_agent_profile_is_asked_for_by_name() {
     let shown = |arguments: &[&str]| conform(arguments).args(["--profile", "agent"]).assert();
-    shown(&["lint"]).code(0).stdout(contains("agents: nothing wrong"));
+    shown(&["lint"]).code(0).stdout(contains("3 agents: 0 errors"));
     shown(&["list"]).code(0).stdout(contains("agent standin")).stdout(contains("case status-001-answered"));
     shown(&["explain", "CONTROL-001"]).code(0).stdout(contains("SIGINT")).stdout(contains("source: profile"));
     conform(&["explain", "CONTROL-001"]).assert().code(66);

@@ -5,6 +5,7 @@ mod agents;
 mod architecture;
 mod chamber;
 mod conform;
+mod false_greens;
 mod model;
 mod page;
 mod programs;

@@ -85,6 +85,7 @@ impl<P: Profile> Suite<P> {
                 let unknown = names.into_iter().filter(|name| !known.contains(name));
                 found.extend(unknown.map(|name| ((*path).clone(), stranger(what, name, known))));
             }
+            found.extend(self.misfits(variant).map(|wrong| ((*path).clone(), wrong)));
             let first = kill.and_then(|kill| deaths.insert((kill.case.clone(), kill.reason), *path));
             found.extend(first.map(|first| {
                 let message = format!("{first} dies of the same case for the same reason");
@@ -92,6 +93,20 @@ impl<P: Profile> Suite<P> {
             }));
         }
         found
+    }
+
+    /// Edits that are not possible in exactly one place of the base.
+    fn misfits<'a>(&'a self, variant: &'a Variant) -> impl Iterator<Item = Diagnostic> + 'a {
+        let folder = Utf8PathBuf::from(format!("{}s", P::NAME)).join(&variant.base);
+        let count = move |file: &str, find: &str| {
+            let bytes = self.files.0.get(&folder.join(file));
+            bytes.map_or(0, |bytes| String::from_utf8_lossy(bytes).matches(find).count())
+        };
+        let all = variant.change.iter().map(move |it| (it, count(&it.file, &it.find)));
+        all.filter(|(_, count)| *count != 1).map(|(it, count)| {
+            let message = format!("`{}` occurs {count} times in {}, not once", it.find, it.file);
+            Diagnostic::error("variant-misfit", message)
+        })
     }
 
     /// MUSTs that are tested, and of which no variant dies: nothing shows that the judge would notice.

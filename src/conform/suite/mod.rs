@@ -9,6 +9,7 @@ mod lint;
 mod load;
 
 pub use advice::FILL_IN;
+pub(super) use bundle::hash_of;
 pub use bundle::{Files, SuiteReadError, line_hash, variant_folder};
 pub(super) use bundle::{hash_of, sha256, walk};
 pub use candidate::{Candidate, CandidateError};
