@@ -13,5 +13,6 @@ pub mod isolation;
 pub mod lock;
 pub mod process;
 pub mod scratch;
+pub mod signals;
 pub mod sweep;
 pub mod webhook;
