@@ -36,6 +36,28 @@ fn an_output_that_cannot_be_written_is_no_defect() {
 }
 
 #[test]
+fn a_reader_that_has_seen_enough_is_no_failure_and_changes_no_verdict() {
+    let wrong = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/documents/checkpoint/invalid/exit_code-3.yaml");
+    for (program, arguments, code) in [
+        (RUN, &["--help"][..], 0),
+        (RUN, &["config", "--workspace", "/"], 0),
+        (VALIDATE, &["--help"], 0),
+        (VALIDATE, &["rules"], 0),
+        (VALIDATE, &["checkpoint", wrong], 1),
+        (VALIDATE, &["checkpoint", "--format", "json", wrong], 1),
+        (CONFORM, &["--help"], 0),
+        (CONFORM, &["ledger"], 0),
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = Command::new(program).args(arguments).stdout(writer).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(code), "{program} {arguments:?}: {output:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("error"), "{program} {arguments:?}: {said}");
+    }
+}
+
+#[test]
 fn an_argument_that_is_no_text_is_wrong_usage() {
     for program in [RUN, VALIDATE, CONFORM] {
         let output = Command::new(program).arg(OsStr::from_bytes(b"\xff")).output().expect("it runs");

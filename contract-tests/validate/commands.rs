@@ -172,6 +172,15 @@ fn a_file_that_nobody_can_assign_is_an_error_and_a_kind_is_found_by_keys() {
     workspace.write("a.yaml", DISCOVERY);
     workspace.run(&["a.yaml"]).code(0).stderr(contains("it has the keys `execution_id`, `phase`, `exit_code`"));
     workspace.command(&["-"]).write_stdin(DISCOVERY).assert().code(0).stderr(contains("<stdin>: checkpoint"));
+    let because = "it has the keys `execution_id`, `phase`, `exit_code`";
+    let output = workspace.run(&["a.yaml", "--json"]).code(0).get_output().stdout.clone();
+    let document: serde_json::Value = serde_json::from_slice(&output).expect("JSON");
+    let reason = serde_json::json!({"file": "a.yaml", "kind": "checkpoint", "because": because});
+    assert_eq!(document["recognised"], serde_json::json!([reason]));
+    let lines = ["a.yaml", "--format", "json-lines"];
+    workspace.run(&lines).code(0).stdout(contains(because).and(contains("\"type\":\"recognised\"")));
+    let named = workspace.run(&["checkpoint", "a.yaml", "--json"]).code(0).get_output().stdout.clone();
+    assert!(!String::from_utf8_lossy(&named).contains("recognised"), "somebody named it");
 }
 
 #[test]
@@ -250,23 +259,32 @@ fn every_line_of_a_log_is_checked() {
 #[test]
 fn the_five_files_of_memory_are_checked_as_lists() {
     let workspace = Workspace::new();
-    let entry = |category: &str| {
+    let entry = |number: usize, category: &str| {
         format!(
-            "- id: MEM-20261120-001\n  category: {category}\n  content: a\n  confidence: 0.9\n  \
+            "- id: MEM-20261120-00{number}\n  category: {category}\n  content: a\n  confidence: 0.9\n  \
                  source: {{session_id: s, timestamp: \"2026-11-20T09:30:00Z\"}}\n"
         )
     };
-    for (file, category) in [
+    let files = [
         ("facts", "fact"),
         ("decisions", "decision"),
         ("learnings", "learning"),
         ("errors", "error"),
         ("preferences", "preference"),
-    ] {
-        workspace.write(&format!("grimoires/loa/memory/{file}.yaml"), entry(category));
+    ];
+    for (number, (file, category)) in files.iter().enumerate() {
+        workspace.write(&format!("grimoires/loa/memory/{file}.yaml"), entry(number, category));
     }
     workspace.run(&["grimoires"]).code(0).stderr(contains("5 files, no findings"));
-    workspace.write("grimoires/loa/memory/facts.yaml", entry("decision"));
+    workspace.write("grimoires/loa/memory/learnings.yaml", entry(0, "learning"));
+    workspace
+        .run(&["grimoires"])
+        .code(0)
+        .stdout(contains("warning[ids-unique]").and(contains("learnings.yaml:1:7")).and(contains("in facts.yaml")))
+        .stderr(contains("5 files, 1 finding"));
+    workspace.run(&["grimoires", "--deny-warnings"]).code(1).stdout(contains("error[ids-unique]"));
+    workspace.run(&["grimoires", "--deny-warnings", "--mode", "warn"]).code(0);
+    workspace.write("grimoires/loa/memory/facts.yaml", entry(1, "decision"));
     workspace.run(&["grimoires"]).code(1).stdout(contains("error[memory-file]"));
 }
 
@@ -326,19 +344,19 @@ fn many_files_on_many_threads_come_in_one_order() {
 fn a_fix_changes_its_span_and_nothing_else() {
     let workspace = Workspace::new();
     let wrong = "# kept: \"0\"\r\nexecution_id:   20260131   # a number\r\nphase: Audit # capitals\r\n\
-                 created_at: '2026-11-20 09:30:00Z'\r\nexit_code:  \"0\"\r\nsummary: |\r\n  \"0\" stays\r\n\
-                 errors: [{code: A, message: b, recoverable: yes}]\r\n";
+                 created_at: '2026-11-20 09:30:00Z' \r\nexit_code:  \"0\"  # it's \"0\"\r\nsummary: |\r\n  \"0\" stays\r\n\
+                 errors: [{code: Ä, message: b, recoverable: \"yes\"  , more: 'it''s'}] # kept\r\n";
     let right = wrong
         .replace("20260131 ", "\"20260131\" ")
         .replace("Audit", "audit")
         .replace("20 09:30", "20T09:30")
         .replace("exit_code:  \"0\"", "exit_code:  0")
-        .replace("yes", "true");
+        .replace("\"yes\"", "true");
     workspace.write("a.yaml", wrong);
     workspace
         .run(&["checkpoint", "a.yaml", "--diff"])
         .code(1)
-        .stdout(contains("--- a/a.yaml").and(contains("+exit_code:  0")).and(contains("-exit_code:  \"0\"")))
+        .stdout(contains("--- a/a.yaml").and(contains("+exit_code:  0  # it's")).and(contains("-exit_code:  \"0\"")))
         .stderr(contains("5 findings can be mended, 0 findings cannot"));
     assert_eq!(workspace.read("a.yaml"), wrong, "a preview writes nothing");
     fs::set_permissions(workspace.path("a.yaml"), fs::Permissions::from_mode(0o600)).expect("set");
@@ -366,6 +384,15 @@ fn what_is_not_safe_to_mend_stays() {
         workspace.write("a.yaml", &text);
         workspace.run(&["checkpoint", "a.yaml", "--fix"]).code(1).stderr(contains("0 findings mended"));
         assert_eq!(workspace.read("a.yaml"), text);
+    }
+    for (from, written, mended) in [
+        ("phase: discovery", "phase: \"d\\x69scovery\" # right", "phase: \"d\\x69scovery\" # right"),
+        ("phase: discovery", "phase: \"D\\x69scovery\" # kept", "phase: \"discovery\" # kept"),
+        ("20T09", "20\\x2009", "20T09"),
+    ] {
+        workspace.write("a.yaml", DISCOVERY.replace(from, written));
+        workspace.run(&["checkpoint", "a.yaml", "--fix"]).code(0);
+        assert_eq!(workspace.read("a.yaml"), DISCOVERY.replace(from, mended));
     }
     workspace.write("a.yaml", DISCOVERY.replace("phase: discovery", "phase: 'quality'"));
     workspace.run(&["checkpoint", "a.yaml", "--fix", "--lenient"]).code(0);

@@ -4,9 +4,12 @@
 use std::sync::LazyLock;
 
 use camino::Utf8Path;
+use loa::conform::{self, model};
 use loa::diag::render::{Checked, Shape, Summary, Tool};
 use loa::diag::{Budget, Diagnostic, Document, Format, Node, Place, Value, documents};
 use loa::schema::Checker;
+use loa::{config, contract, runner};
+use serde::de::DeserializeOwned;
 
 /// Small enough that a fuzzer meets every limit.
 const BUDGET: Budget = Budget { depth: 16, nodes: 2_000, bytes: 64 << 10, aliases: 16 << 10 };
@@ -37,7 +40,37 @@ pub(crate) fn json_lines(bytes: &[u8]) {
     }
 }
 
-/// The check of a document of each kind, which the first line names, and every format of what was found.
+/// Whether a document reads into the type of its kind.
+pub(crate) fn read_as(kind: &str, value: &serde_json::Value) -> Result<(), serde_json::Error> {
+    fn typed<T: DeserializeOwned>(value: &serde_json::Value) -> Result<(), serde_json::Error> {
+        serde_json::from_value::<T>(value.clone()).map(drop)
+    }
+    match kind {
+        "checkpoint" => typed::<contract::Checkpoint>(value),
+        "escalation-report" => typed::<contract::EscalationReport>(value),
+        "context-state" => typed::<contract::ContextState>(value),
+        "operator-type" => typed::<contract::OperatorRecord>(value),
+        "execution-state" => typed::<contract::ExecutionState>(value),
+        "phase-result" => typed::<contract::PhaseResult>(value),
+        "signal" => typed::<contract::Signal>(value),
+        "memory" => typed::<contract::MemoryDocument>(value),
+        "trajectory" => typed::<contract::TrajectoryLine>(value),
+        "messages" => typed::<contract::Message>(value),
+        "config" => typed::<config::ConfigDocument>(value),
+        "plan" => typed::<runner::PlanDocument>(value),
+        "runtime-manifest" => typed::<conform::Manifest>(value),
+        "contract-case" => typed::<conform::Case>(value),
+        "agent-manifest" => typed::<conform::AgentManifest>(value),
+        "agent-case" => typed::<conform::AgentCase>(value),
+        "contract-claims" => typed::<conform::Claims>(value),
+        "contract-ledger" => typed::<Vec<conform::Clause>>(value),
+        "conformance-report" => typed::<conform::ConformanceReport>(value),
+        "model-script" => typed::<model::Script>(value),
+        unknown => panic!("the type of {unknown} is not told here"),
+    }
+}
+
+/// The check of a document of each kind, which the first line names, its type, and every format of what was found.
 pub(crate) fn kinds(bytes: &[u8]) {
     static CHECKERS: LazyLock<Vec<Checker>> = LazyLock::new(|| loa::cli::kinds().iter().map(Checker::new).collect());
     let line = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
@@ -54,6 +87,19 @@ pub(crate) fn kinds(bytes: &[u8]) {
             check_finding(bytes, finding);
         }
         render(bytes, &findings);
+        if findings.is_empty() {
+            check_typed(checker, bytes, Utf8Path::new(name));
+        }
+    }
+}
+
+/// What a kind finds nothing wrong with, its type reads.
+fn check_typed(checker: &Checker, bytes: &[u8], path: &Utf8Path) {
+    for document in documents(bytes, checker.kind().format_of(path), &BUDGET) {
+        let json = document.expect("nothing was found").to_json();
+        if let Err(error) = read_as(checker.kind().name(), &json) {
+            panic!("{error}: {json}");
+        }
     }
 }
 
@@ -131,7 +177,7 @@ fn check_place(bytes: &[u8], place: Place) {
 /// No format fails, and none lets through what acts on a terminal.
 fn render(bytes: &[u8], findings: &[Diagnostic]) {
     let tool = Tool { name: "loa-validate", version: "0", url: "https://example.org", rule: |_| None };
-    let checked = Checked { file: "a.yaml", kind: "checkpoint", bytes, findings };
+    let checked = Checked { file: "a.yaml", kind: "checkpoint", because: Some("of its path"), bytes, findings };
     for shape in Shape::ALL {
         let mut renderer = shape.renderer(tool);
         let mut summary = Summary::default();

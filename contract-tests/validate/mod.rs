@@ -12,6 +12,7 @@ mod invariants;
 mod program;
 mod rules;
 mod schemas;
+mod surroundings;
 mod verdicts;
 
 use camino::{Utf8Path, Utf8PathBuf};

@@ -10,12 +10,28 @@ use super::{ExitStatus, Failure};
 pub(super) const RED: Style = AnsiColor::Red.on_default().bold();
 pub(super) const CYAN: Style = AnsiColor::Cyan.on_default().bold();
 
-/// Writes text to standard output.
+/// Writes text to standard output. When its reader has seen enough and is gone, as `head` is after ten lines, nothing failed:
+/// the work goes on unseen, and the exit code still says what came of it.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
-    let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::new(ExitStatus::WriteFailed, NotWritten(error)))
+    is_read(write(anstream::stdout().lock(), text.as_bytes())).map(drop)
+}
+
+/// Writes bytes to standard output as they are, and says whether anybody still reads them.
+pub(super) fn pass_on(bytes: &[u8]) -> Result<bool, Failure> {
+    is_read(write(io::stdout().lock(), bytes))
+}
+
+/// Whether what was written has a reader.
+pub(super) fn is_read(written: io::Result<()>) -> Result<bool, Failure> {
+    match written {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::new(ExitStatus::WriteFailed, NotWritten(error))),
+    }
+}
+
+fn write(mut out: impl Write, bytes: &[u8]) -> io::Result<()> {
+    out.write_all(bytes).and_then(|()| out.flush())
 }
 
 #[derive(Debug, thiserror::Error)]

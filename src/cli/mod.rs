@@ -34,12 +34,11 @@ fn matches(command: Command, arguments: Vec<OsString>) -> Result<ArgMatches, Exi
 
 /// Prints what `clap` has to say; its own exit code for a wrong command line is 2, which would read as BLOCKED.
 fn not_parsed(error: &clap::Error) -> ExitStatus {
-    let asked_for = !error.use_stderr();
-    let printed = error.print().is_ok();
-    match (asked_for, printed) {
-        (true, true) => ExitStatus::Success,
-        (true, false) => ExitStatus::WriteFailed,
-        (false, _) => ExitStatus::Usage,
+    let printed = console::is_read(error.print());
+    match printed {
+        _ if error.use_stderr() => ExitStatus::Usage,
+        Ok(_) => ExitStatus::Success,
+        Err(failure) => failure.status,
     }
 }
 

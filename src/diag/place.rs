@@ -40,6 +40,14 @@ impl Place {
         place
     }
 
+    /// The position after `text`, which begins here.
+    #[must_use]
+    pub(super) fn plus(self, text: &str) -> Self {
+        let after = Self::after(text);
+        let column = if after.line == 1 { self.column.saturating_add(after.column - 1) } else { after.column };
+        Self { line: self.line.saturating_add(after.line - 1), column }
+    }
+
     /// The single character here.
     #[must_use]
     pub fn one(self) -> Span {

@@ -7,7 +7,7 @@ use std::fs;
 use camino::{Utf8Component, Utf8Path};
 use sha2::{Digest, Sha256};
 
-use super::together::{Claim, Trace};
+use super::together::{CheckpointTrace, Claim};
 use super::{Example, Explanation};
 use crate::contract::ArtifactAction;
 use crate::diag::Diagnostic;
@@ -31,7 +31,7 @@ pub(super) const ARTIFACT_LIES: Explanation = Explanation {
 };
 
 /// The last claim about each file, where it does not hold. Paths that leave the workspace are not looked at.
-pub(super) fn lies(members: &[(usize, &Trace)], workspace: &Utf8Path) -> Vec<(usize, Diagnostic)> {
+pub(super) fn lies(members: &[(usize, &CheckpointTrace)], workspace: &Utf8Path) -> Vec<(usize, Diagnostic)> {
     let mut last: BTreeMap<&str, (usize, &Claim)> = BTreeMap::new();
     for (at, trace) in members {
         for claim in &trace.artifacts {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Kind, Marks, lint, together};
+use super::{Kind, Marks, lint, memories, together};
 use crate::contract::{
     Checkpoint, ContextState, EscalationReport, ExecutionState, MemoryDocument, Message, OperatorRecord, PhaseResult,
     Signal, TrajectoryLine,
@@ -75,7 +75,8 @@ pub const SIGNAL: Kind = Kind::of::<Signal>("signal", signals)
 pub const MEMORY: Kind = Kind::of::<MemoryDocument>("memory", memories)
     .place("grimoires/loa/memory/*.yaml")
     .known_by(Marks { paths: &["grimoires/*/memory/*.yaml"], keys: &["id", "category", "content", "source"] })
-    .rules(&[lint::MEMORY_CONFIDENCE, lint::MEMORY_FILE, lint::MEMORY_DATE, lint::MEMORY_LIFETIME, lint::IDS_UNIQUE]);
+    .rules(&[lint::MEMORY_CONFIDENCE, lint::MEMORY_FILE, lint::MEMORY_DATE, lint::MEMORY_LIFETIME, lint::IDS_UNIQUE])
+    .traced(memories::trace);
 
 /// What Loa's agents did, one line each.
 pub const TRAJECTORY: Kind = Kind::of::<TrajectoryLine>("trajectory", trajectories)

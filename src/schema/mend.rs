@@ -25,16 +25,20 @@ pub(super) fn fix(node: &Node, shape: &Value) -> Option<Fix> {
         Found::Str(text) if shape.get("format").is_some_and(|format| format == "date-time") => timestamp(node, text),
         Found::Str(text) => {
             let word = same_but_case(text, shape.get("enum")?.as_array()?)?;
-            Some(Fix::replace("write the word as the contract does", inner(node, text)?, word))
+            reword("write the word as the contract does", node, word)
         }
         _ => None,
     }
 }
 
-/// Replaces a word by another, inside its quotes if it has some.
+/// Replaces a text by another: inside its quotes if it has some, and as a whole where it is written in escapes.
 pub(super) fn reword(title: &'static str, node: &Node, word: &str) -> Option<Fix> {
-    let text = node.as_str()?;
-    Some(Fix::replace(title, inner(node, text)?, word))
+    let fix = match inner(node, node.as_str()?) {
+        Some(inner) => Fix::replace(title, inner, word),
+        // In quotes as JSON writes them, which YAML reads alike.
+        None => Fix::replace(title, node.span, Value::from(word).to_string()),
+    };
+    Some(fix)
 }
 
 /// The word that is the same except for capitals.
@@ -66,9 +70,10 @@ fn timestamp(node: &Node, text: &str) -> Option<Fix> {
     if date.len() != 10 || !zoned || format!("{date}T{time}").parse::<jiff::Timestamp>().is_err() {
         return None;
     }
-    let start = inner(node, text)?.start;
+    let title = "put a T between date and time";
+    let Some(Span { start, .. }) = inner(node, text) else { return reword(title, node, &format!("{date}T{time}")) };
     let blank = Place { column: start.column + 10, ..start }.one();
-    Some(Fix::replace("put a T between date and time", blank, "T"))
+    Some(Fix::replace(title, blank, "T"))
 }
 
 /// Where the characters of a text stand: without its quotes. `None` where they are written as escapes.

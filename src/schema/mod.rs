@@ -16,6 +16,7 @@ mod generate;
 mod instance;
 mod kind;
 mod lint;
+mod memories;
 mod mend;
 mod recognise;
 mod rule;
@@ -31,11 +32,12 @@ pub use contract::{
 pub use foreign::Foreign;
 pub use generate::schema_id;
 pub use kind::Kind;
+pub use memories::MemoryTrace;
 pub use recognise::{Marks, by_content, by_path};
 pub use rule::{Example, Explanation, Rule, Sequence, SequenceRule, Subject};
 pub use rulebook::schema_rules;
 pub use strangers::misspelt_keys;
-pub use together::{Trace, together};
+pub use together::{CheckpointTrace, Trace, together};
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Rules over the checkpoints of one folder: what no single file can show.
+//! Rules over the files of one folder: what no single one can show.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,23 @@ use camino::{Utf8Path, Utf8PathBuf};
 use jiff::Timestamp;
 
 use super::lint::{ONE_EXECUTION, TIME_ORDER};
+use super::memories::{self, MemoryTrace};
 use super::{Subject, artifacts};
 use crate::contract::{ArtifactAction, Phase};
 use crate::diag::{Diagnostic, Node, Span, Value};
 
-/// What is kept of a checkpoint that lies in a `.loa-checkpoint/` under its phase's name.
-#[derive(Debug, Clone)]
-pub struct Trace {
+/// What is kept of a file for the rules over several.
+#[derive(Debug)]
+pub enum Trace {
+    /// Of a checkpoint that lies in a `.loa-checkpoint/` under its phase's name.
+    Checkpoint(CheckpointTrace),
+    /// Of one of the five files of a memory folder.
+    Memories(MemoryTrace),
+}
+
+/// What is kept of a checkpoint.
+#[derive(Debug)]
+pub struct CheckpointTrace {
     pub(super) path: Utf8PathBuf,
     pub(super) phase: Phase,
     execution: Option<(String, Span)>,
@@ -22,7 +32,7 @@ pub struct Trace {
 }
 
 /// What a checkpoint says about a file.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Claim {
     pub(super) path: String,
     pub(super) span: Span,
@@ -43,14 +53,14 @@ pub(super) fn trace(subject: &Subject<'_>) -> Option<Trace> {
         Some(Value::Seq(items)) => items.as_slice(),
         _ => &[],
     };
-    Some(Trace {
+    Some(Trace::Checkpoint(CheckpointTrace {
         path: subject.path.to_owned(),
         phase,
         execution: text("execution_id"),
         created: text("created_at").and_then(|(text, span)| Some((text.parse().ok()?, span))),
         exit: root.get("exit_code").and_then(whole),
         artifacts: items.iter().enumerate().filter_map(|(at, item)| claim(at, item)).collect(),
-    })
+    }))
 }
 
 fn claim(at: usize, item: &Node) -> Option<Claim> {
@@ -69,19 +79,31 @@ fn whole(node: &Node) -> Option<i128> {
     if let Value::Int(number) = node.value { Some(number) } else { None }
 }
 
-/// What the checkpoints of each folder say against each other and against the workspace, as findings by the place of the
-/// trace in `traces`. The workspace is asked only where every checkpoint that lies in the folder is among them: without a
-/// later one nobody knows what became of a file.
+/// What the files of each folder say against each other, as findings by the place of the trace in `traces`.
 #[must_use]
 pub fn together(traces: &[Trace]) -> Vec<(usize, Diagnostic)> {
-    let mut folders: BTreeMap<&Utf8Path, Vec<usize>> = BTreeMap::new();
-    for (at, trace) in traces.iter().enumerate() {
-        folders.entry(trace.path.parent().unwrap_or(Utf8Path::new(""))).or_default().push(at);
+    let all = || traces.iter().enumerate();
+    let mut found = checkpoints(all().filter_map(|(at, trace)| match trace {
+        Trace::Checkpoint(trace) => Some((at, trace)),
+        Trace::Memories(_) => None,
+    }));
+    found.extend(memories::ids_twice(all().filter_map(|(at, trace)| match trace {
+        Trace::Memories(trace) => Some((at, trace)),
+        Trace::Checkpoint(_) => None,
+    })));
+    found
+}
+
+/// The rules over checkpoints. The workspace is asked only where every checkpoint that lies in a folder is among them:
+/// without a later one nobody knows what became of a file.
+fn checkpoints<'t>(traces: impl Iterator<Item = (usize, &'t CheckpointTrace)>) -> Vec<(usize, Diagnostic)> {
+    let mut folders: BTreeMap<&Utf8Path, Vec<(usize, &CheckpointTrace)>> = BTreeMap::new();
+    for (at, trace) in traces {
+        folders.entry(trace.path.parent().unwrap_or(Utf8Path::new(""))).or_default().push((at, trace));
     }
     let mut found = Vec::new();
     for (folder, mut members) in folders {
-        members.sort_by_key(|at| traces[*at].phase);
-        let members: Vec<(usize, &Trace)> = members.into_iter().map(|at| (at, &traces[at])).collect();
+        members.sort_by_key(|(_, trace)| trace.phase);
         found.extend(one_execution(&members));
         found.extend(time_order(&members));
         let is_among = |phase: &Phase| members.iter().any(|(_, trace)| trace.phase == *phase);
@@ -93,7 +115,7 @@ pub fn together(traces: &[Trace]) -> Vec<(usize, Diagnostic)> {
     found
 }
 
-type Members<'a> = [(usize, &'a Trace)];
+type Members<'a> = [(usize, &'a CheckpointTrace)];
 
 /// The id that most checkpoints have is the execution's; of equals the earliest phase's.
 fn one_execution(members: &Members<'_>) -> Vec<(usize, Diagnostic)> {
@@ -117,7 +139,7 @@ fn one_execution(members: &Members<'_>) -> Vec<(usize, Diagnostic)> {
 /// mends it, and a phase that did not end well is about to run again.
 fn time_order(members: &Members<'_>) -> Vec<(usize, Diagnostic)> {
     let mut found = Vec::new();
-    let mut newest: Option<(&Trace, Timestamp)> = None;
+    let mut newest: Option<(&CheckpointTrace, Timestamp)> = None;
     for (at, trace) in members {
         let Some((time, span)) = trace.created else { continue };
         match newest {
@@ -132,7 +154,7 @@ fn time_order(members: &Members<'_>) -> Vec<(usize, Diagnostic)> {
     found
 }
 
-fn too_early(time: Timestamp, span: Span, earlier: &Trace, other: Timestamp) -> Diagnostic {
+fn too_early(time: Timestamp, span: Span, earlier: &CheckpointTrace, other: Timestamp) -> Diagnostic {
     let message = format!("the checkpoint is older than that of `{}`, a phase before it", earlier.phase);
     Diagnostic::warning(TIME_ORDER.text.id, message)
         .at(span)

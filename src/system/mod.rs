@@ -14,6 +14,7 @@ pub mod lock;
 pub mod orphans;
 pub mod process;
 pub mod scratch;
+pub mod signals;
 pub mod sweep;
 pub mod tree;
 pub mod webhook;

@@ -1,7 +1,7 @@
 //! `loa-run logs`: what a phase wrote, also while it writes.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write, stdout};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::refusal::of_run;
 use super::show::print_json;
+use crate::cli::console::pass_on;
 use crate::cli::{ExitStatus, Failure};
 use crate::contract::Phase;
 use crate::store::Layout;
@@ -32,8 +33,8 @@ pub(super) fn logs(
         return print_json(&json!({ "phase": phase, "attempt": log.attempt, "log": log.path, "bytes": log.length() }))
             .map(|()| ExitStatus::Success);
     }
-    log.print()?;
-    if follow { followed(layout, phase, attempt, log) } else { Ok(ExitStatus::Success) }
+    let is_read = log.print()?;
+    if follow && is_read { followed(layout, phase, attempt, log) } else { Ok(ExitStatus::Success) }
 }
 
 /// Goes on as long as somebody works, from one attempt to the next.
@@ -45,8 +46,8 @@ fn followed(layout: &Layout, phase: Phase, attempt: Option<u32>, mut log: Log) -
             log.print()?;
             log = next;
         }
-        log.print()?;
-        if !working {
+        let is_read = log.print()?;
+        if !working || !is_read {
             return Ok(ExitStatus::Success);
         }
         std::thread::sleep(LOOK);
@@ -65,22 +66,23 @@ impl Log {
         self.path.metadata().map_or(0, |metadata| metadata.len())
     }
 
-    fn print(&mut self) -> Result<(), Failure> {
+    /// Prints what is new, and says whether anybody still reads it.
+    fn print(&mut self) -> Result<bool, Failure> {
         let failed = |source| FileError { action: "read", path: self.path.clone(), source };
         let no_input = |error: FileError| Failure::new(ExitStatus::NoInput, error);
         let mut file = File::open(&self.path).map_err(failed).map_err(no_input)?;
         file.seek(SeekFrom::Start(self.printed)).map_err(failed).map_err(no_input)?;
         let mut buffer = vec![0; 64 * 1024];
-        let mut out = stdout().lock();
         loop {
             let count = file.read(&mut buffer).map_err(failed).map_err(no_input)?;
             if count == 0 {
-                break;
+                return Ok(true);
+            }
+            if !pass_on(&buffer[..count])? {
+                return Ok(false);
             }
             self.printed += count as u64;
-            out.write_all(&buffer[..count]).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
         }
-        out.flush().map_err(|error| Failure::new(ExitStatus::WriteFailed, error))
     }
 }
 

@@ -21,6 +21,9 @@ pub(super) struct Flags {
     /// Also warn of keys that nothing reads in documents that may have any
     #[arg(long, global = true)]
     pub(super) strict: bool,
+    /// Take every warning for an error
+    #[arg(long, global = true)]
+    pub(super) deny_warnings: bool,
     /// Take what others write for the contract's words, with a warning: Loa's other names of phases, capitals, no zone
     #[arg(long, global = true)]
     pub(super) lenient: bool,

@@ -53,7 +53,7 @@ pub(super) struct Look<'a> {
 impl Look<'_> {
     /// Reads and checks one file.
     pub(super) fn at(&self, input: &Input) -> Looked {
-        let bytes = match read(&input.path, &self.budget) {
+        let bytes = match read(input, &self.budget) {
             Ok(bytes) => bytes,
             Err(error) => return Looked::Unreadable(error),
         };

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::io::{self, Read};
+use std::path::PathBuf;
 
-use camino::{Utf8DirEntry, Utf8Path, Utf8PathBuf};
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::input::Unreadable;
 use crate::cli::{ExitStatus, Failure};
@@ -53,50 +54,73 @@ impl Expanded {
     }
 
     fn pattern(&mut self, pattern: &str, walk: bool) {
-        let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::default() };
-        let paths = match glob::glob_with(pattern, options) {
+        let paths = match glob::glob(pattern) {
             Ok(paths) => paths,
             Err(error) => {
                 return self.unreadable.push(Unreadable::Pattern { path: pattern.into(), why: error.to_string() });
             }
         };
+        let before = (self.inputs.len(), self.unreadable.len());
         // The library sorts what it finds.
-        let mut found: Vec<Utf8PathBuf> =
-            paths.filter_map(Result::ok).filter_map(|path| Utf8PathBuf::from_path_buf(path).ok()).collect();
-        if !walk {
-            found.retain(|path| !path.is_dir());
-        }
-        if found.is_empty() {
-            self.unreadable.push(Unreadable::NoMatch { path: pattern.into() });
-        }
-        for path in found {
-            if path.is_dir() {
-                self.folder(&path);
-            } else {
-                self.inputs.push(Input { path, named: true });
+        for path in paths {
+            let path = match path {
+                Ok(path) => path,
+                Err(error) => {
+                    let path = error.path().to_string_lossy().into_owned().into();
+                    self.unreadable.push(Unreadable::Failed { path, source: error.into() });
+                    continue;
+                }
+            };
+            match self.text(path).filter(|path| shows(pattern, path)) {
+                Some(path) if !path.is_dir() => self.inputs.push(Input { path, named: true }),
+                Some(path) if walk => self.folder(&path),
+                _ => {}
             }
+        }
+        if before == (self.inputs.len(), self.unreadable.len()) {
+            self.unreadable.push(Unreadable::NoMatch { path: pattern.into() });
         }
     }
 
     /// Every document below a folder, sorted. Links to folders are not followed, so that no walk is endless.
     fn folder(&mut self, folder: &Utf8Path) {
-        let entries = match folder.read_dir_utf8() {
-            Ok(entries) => entries,
-            Err(source) => return self.unreadable.push(Unreadable::Failed { path: folder.to_owned(), source }),
+        let failed = |source| Unreadable::Failed { path: folder.to_owned(), source };
+        let mut paths = match fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<fs::DirEntry>>>) {
+            Ok(entries) => entries.iter().map(fs::DirEntry::path).collect::<Vec<_>>(),
+            Err(error) => return self.unreadable.push(failed(error)),
         };
-        let mut paths: Vec<Utf8PathBuf> = entries.filter_map(Result::ok).map(Utf8DirEntry::into_path).collect();
         paths.sort();
         for path in paths {
             let is_link = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink());
             if path.is_dir() {
-                if !is_link && !path.file_name().is_some_and(|name| PASSED_OVER.contains(&name)) {
+                let passed_over = path.file_name().is_some_and(|name| PASSED_OVER.iter().any(|one| name == *one));
+                if !is_link
+                    && !passed_over
+                    && let Some(path) = self.text(path)
+                {
                     self.folder(&path);
                 }
-            } else if path.extension().is_some_and(|ending| DOCUMENTS.contains(&ending)) {
-                self.inputs.push(Input { path, named: false });
+            } else if path.extension().is_some_and(|ending| DOCUMENTS.iter().any(|one| ending == *one)) {
+                let path = self.text(path);
+                self.inputs.extend(path.map(|path| Input { path, named: false }));
             }
         }
     }
+
+    /// The path as text. Findings name files as text, so one whose name is none is told and not passed over.
+    fn text(&mut self, path: PathBuf) -> Option<Utf8PathBuf> {
+        let no_text = |path: PathBuf| Unreadable::NoText { path: path.to_string_lossy().into_owned().into() };
+        Utf8PathBuf::from_path_buf(path).map_err(|path| self.unreadable.push(no_text(path))).ok()
+    }
+}
+
+/// Whether a pattern means a path with hidden parts: each must be met by a part that begins with a dot itself. The library's
+/// own option for that panics at a name that is no UTF-8.
+fn shows(pattern: &str, path: &Utf8Path) -> bool {
+    let dotted =
+        || pattern.split('/').filter(|part| part.starts_with('.')).filter_map(|part| glob::Pattern::new(part).ok());
+    let mut hidden = path.components().map(|part| part.as_str()).filter(|part| part.starts_with('.'));
+    hidden.all(|part| dotted().any(|pattern| pattern.matches(part)))
 }
 
 /// Folders that hold no documents of anybody's.
@@ -120,4 +144,26 @@ fn listed(list: &str) -> Result<Vec<String>, Failure> {
     })?;
     let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'));
     Ok(lines.map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_hidden_is_shown_to_who_asks_for_it() {
+        for (pattern, path, shown) in [
+            ("*.yaml", "a.yaml", true),
+            ("*.yaml", ".a.yaml", false),
+            (".*.yaml", ".a.yaml", true),
+            ("**/a.yaml", ".git/a.yaml", false),
+            ("**/.loa-checkpoint/*.yaml", "x/.loa-checkpoint/a.yaml", true),
+            ("**/.loa-checkpoint/*.yaml", ".git/.loa-checkpoint/a.yaml", false),
+            (".loa-checkpoint/*", ".loa-checkpoint/.hidden", false),
+            ("./x/*.yaml", "x/a.yaml", true),
+            ("../x/*.yaml", "../x/a.yaml", true),
+        ] {
+            assert_eq!(shows(pattern, Utf8Path::new(path)), shown, "{pattern} {path}");
+        }
+    }
 }

@@ -7,11 +7,14 @@ use camino::Utf8Path;
 use similar::TextDiff;
 
 use super::check::Checked;
+use super::output::count;
+use super::write;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
+use crate::diag::render::harmless;
 use crate::diag::{Budget, Diagnostic, Edit, Fix};
 use crate::schema::Checker;
-use crate::system::files::{self, Privacy};
+use crate::system::files::Privacy;
 
 /// A file with everything mended that is safe to mend.
 #[derive(Debug)]
@@ -21,7 +24,7 @@ pub(super) struct Mended {
     /// What is to stand there.
     pub(super) text: String,
     /// How many findings are gone.
-    pub(super) count: usize,
+    count: usize,
 }
 
 /// The mended text of a file; `None` where there is nothing to mend. A fix is kept only if afterwards there are fewer
@@ -71,54 +74,75 @@ fn all_at_once(fixes: &[&Fix]) -> Fix {
 
 impl Mended {
     /// The change as a unified diff that `patch -p1` takes.
-    pub(super) fn diff(&self, name: &str) -> String {
+    fn diff(&self, name: &str) -> String {
         let diff = TextDiff::from_lines(self.before.as_str(), self.text.as_str());
-        let name = name.trim_start_matches("./");
+        let name = harmless(name.trim_start_matches("./"));
         diff.unified_diff().context_radius(2).header(&format!("a/{name}"), &format!("b/{name}")).to_string()
     }
 
     /// Puts the mended text into the file's place, whole, and as private as it was.
-    pub(super) fn write(&self, path: &Utf8Path) -> Result<(), Failure> {
-        let failed = |error: Box<dyn std::error::Error>| {
-            Failure::new(ExitStatus::WriteFailed, error).hint("the file is as it was; `--diff` shows what would change")
-        };
+    fn write(&self, path: &Utf8Path) -> Result<(), Failure> {
         // The file that a link leads to is mended, and the link stays one.
-        let path = fs::canonicalize(path).map_err(|error| failed(error.into()))?;
+        let path = fs::canonicalize(path).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
         // Six bits for the group and the others.
         let mode = fs::metadata(&path).map_or(0o644, |about| about.permissions().mode());
         let privacy = if mode.trailing_zeros() >= 6 { Privacy::Private } else { Privacy::Shared };
-        files::write_durably(&path, self.text.as_bytes(), privacy).map_err(|error| failed(error.into()))
+        write::whole(&path, self.text.as_bytes(), privacy)
     }
 }
 
-/// Shows what would be mended, and says whether there is nothing to mend and nothing that nobody can mend.
-pub(super) fn preview(checked: &[Checked]) -> Result<bool, Failure> {
-    let mut count = 0;
-    for (one, mended) in all(checked) {
-        print(&mended.diff(&one.name))?;
-        count += mended.count;
+/// Mends batch by batch, or shows what mending would do.
+#[derive(Debug)]
+pub(super) struct Mending {
+    for_good: bool,
+    /// Findings that are gone, or would be.
+    mended: usize,
+    /// Findings that stay.
+    left: usize,
+}
+
+impl Mending {
+    pub(super) fn preview() -> Self {
+        Self { for_good: false, mended: 0, left: 0 }
     }
-    let left: usize = checked.iter().map(|one| one.findings.len()).sum();
-    say(format_args!("{} can be mended, {} cannot", findings(count), findings(left)));
-    Ok(count + left == 0)
-}
 
-/// Shows what is mended, then writes it.
-pub(super) fn write_all(checked: &[Checked]) -> Result<(), Failure> {
-    let mut count = 0;
-    for (one, mended) in all(checked) {
-        say(mended.diff(&one.name).trim_end());
-        mended.write(one.name.as_str().into())?;
-        count += mended.count;
+    pub(super) fn for_good() -> Self {
+        Self { for_good: true, ..Self::preview() }
     }
-    say(format_args!("{} mended", findings(count)));
-    Ok(())
-}
 
-fn all(checked: &[Checked]) -> impl Iterator<Item = (&Checked, &Mended)> {
-    checked.iter().filter_map(|one| Some((one, one.mended.as_ref()?)))
-}
+    pub(super) fn is_preview(&self) -> bool {
+        !self.for_good
+    }
 
-fn findings(count: usize) -> String {
-    format!("{count} {}", if count == 1 { "finding" } else { "findings" })
+    /// Whether there is nothing to mend, and nothing that nobody can mend.
+    pub(super) fn is_clean(&self) -> bool {
+        self.mended + self.left == 0
+    }
+
+    /// Shows what is mended, and mends it unless this is a preview.
+    pub(super) fn batch(&mut self, checked: &[Checked]) -> Result<(), Failure> {
+        for one in checked {
+            self.left += one.findings.len();
+            let Some(mended) = &one.mended else { continue };
+            let diff = mended.diff(&one.name);
+            if self.for_good {
+                say(diff.trim_end());
+                mended.write(one.name.as_str().into())?;
+            } else {
+                print(&diff)?;
+            }
+            self.mended += mended.count;
+        }
+        Ok(())
+    }
+
+    /// Sums up.
+    pub(super) fn tell(&self) {
+        let (mended, left) = (count(self.mended, "finding"), count(self.left, "finding"));
+        if self.for_good {
+            say(format_args!("{mended} mended"));
+        } else {
+            say(format_args!("{mended} can be mended, {left} cannot"));
+        }
+    }
 }

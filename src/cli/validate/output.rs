@@ -10,10 +10,11 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use super::check::Checked;
 use super::input::Unreadable;
 use super::show::catalogue;
+use super::write;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure, kinds};
 use crate::diag::render::{self, Renderer, RuleWords, Shape, Summary, Tool, Unread};
-use crate::system::files::{self, Privacy};
+use crate::system::files::Privacy;
 
 /// How findings are written, and where to.
 #[derive(Debug, Args)]
@@ -68,8 +69,8 @@ impl Output {
 
     /// A file that was checked.
     pub(super) fn file(&mut self, checked: &Checked) -> Result<(), Failure> {
-        let Checked { name, kind, bytes, findings, .. } = checked;
-        let checked = render::Checked { file: name, kind, bytes, findings };
+        let Checked { name, kind, why, bytes, findings, .. } = checked;
+        let checked = render::Checked { file: name, kind, because: why.as_deref(), bytes, findings };
         self.summary.add(&checked);
         let text = self.renderer.file(&checked);
         self.write(&text)
@@ -90,17 +91,19 @@ impl Output {
         if self.file.is_some() || !self.shape.is_one_document() {
             say(in_short(&self.summary));
         }
-        let status = match (self.unreadable.is_empty(), self.summary.invalid) {
-            (false, _) => ExitStatus::NoInput,
-            (true, 0) => ExitStatus::Success,
-            (true, _) => ExitStatus::Findings,
-        };
+        let status = if self.summary.invalid > 0 { ExitStatus::Findings } else { ExitStatus::Success };
+        Ok(self.unread().unwrap_or(status))
+    }
+
+    /// Says what could not be read, and the status that this comes to, if anything could not.
+    pub(super) fn unread(self) -> Option<ExitStatus> {
+        let status = (!self.unreadable.is_empty()).then_some(ExitStatus::NoInput);
         for error in self.unreadable {
             let hint = error.hint();
-            let failure = Failure::new(status, error);
+            let failure = Failure::new(ExitStatus::NoInput, error);
             hint.into_iter().fold(failure, Failure::hint).print();
         }
-        Ok(status)
+        status
     }
 
     fn write(&mut self, text: &str) -> Result<(), Failure> {
@@ -141,17 +144,20 @@ fn replace(path: &Utf8PathBuf, text: &str) -> Result<(), Failure> {
             Failure::new(ExitStatus::WriteFailed, error).hint("leave --output out and redirect standard output")
         );
     }
-    files::write_durably(path.as_std_path(), text.as_bytes(), Privacy::Shared)
-        .map_err(|error| Failure::new(ExitStatus::WriteFailed, error))
+    write::whole(path.as_std_path(), text.as_bytes(), Privacy::Shared)
 }
 
 fn in_short(summary: &Summary) -> String {
-    let count = |number: usize, unit: &str| format!("{number} {unit}{}", if number == 1 { "" } else { "s" });
     let findings = match summary.findings {
         0 => "no findings".to_owned(),
         number => count(number, "finding"),
     };
     format!("{}, {findings}", count(summary.files, "file"))
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn count(number: usize, unit: &str) -> String {
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
 /// An error with its causes, in one line.

@@ -7,6 +7,7 @@ use clap::{ArgMatches, Command as CommandLine};
 use clap_complete::Shell;
 use serde_json::{Map, Value, json};
 
+use super::write;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::schema::{Explanation, Kind, schema_rules};
@@ -45,11 +46,10 @@ pub(super) fn schema(kinds: &[Kind], matches: &ArgMatches) -> Result<ExitStatus,
 }
 
 fn write_schemas(kinds: &[&Kind], folder: &Utf8Path) -> Result<ExitStatus, Failure> {
-    let failed = |error: files::FileError| Failure::new(ExitStatus::WriteFailed, error);
-    files::ensure_folder(folder.as_std_path()).map_err(failed)?;
+    files::ensure_folder(folder.as_std_path()).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
     for kind in kinds {
         let path = folder.join(format!("{}.schema.json", kind.name()));
-        files::write_durably(path.as_std_path(), kind.schema_file().as_bytes(), Privacy::Shared).map_err(failed)?;
+        write::whole(path.as_std_path(), kind.schema_file().as_bytes(), Privacy::Shared)?;
     }
     say(format_args!("{} schemas in {folder}", kinds.len()));
     Ok(ExitStatus::Success)

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::diag::Place;
+use crate::diag::{Place, Value};
 
 fn yaml(text: &str) -> Read<Document> {
     Document::read(text.as_bytes(), Format::Yaml, &Budget::default())
@@ -38,6 +38,26 @@ fn every_value_knows_where_it_stands() {
     assert_eq!(document.span_of("/b/2"), None);
     assert_eq!(document.holder_of("/b").map(|span| span.start.to_string()), Some("3:1".to_owned()));
     assert_eq!(document.holder_of("/b/1").map(|span| span.start.to_string()), Some("5:5".to_owned()));
+}
+
+#[test]
+fn a_text_in_quotes_ends_with_its_quotes() {
+    for (text, end) in [
+        ("é: \"1\"   # \"kept\"\n", "1:7"),
+        ("é: '1'\t# kept\n", "1:7"),
+        ("a: 'it''s' \n", "1:11"),
+        ("a: \"\\\"ä\\\\\" # x\n", "1:11"),
+        ("# ä\r\na: \"x\r\n  ö\"  # y\r\n", "3:5"),
+        ("{é: \"1\" , b: 2}\n", "1:8"),
+    ] {
+        let document = yaml(text).expect("plain YAML");
+        let Value::Map(entries) = &document.root().value else { panic!("a mapping") };
+        assert_eq!(entries[0].value.span.end.to_string(), end, "{text}");
+    }
+    let document = yaml("? \"a\" # x\n: 1\n'b' : 2\n").expect("plain YAML");
+    let Value::Map(entries) = &document.root().value else { panic!("a mapping") };
+    let ends: Vec<String> = entries.iter().map(|entry| entry.key_span.end.to_string()).collect();
+    assert_eq!(ends, ["1:6", "3:4"]);
 }
 
 #[test]

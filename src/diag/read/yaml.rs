@@ -12,10 +12,19 @@ use crate::diag::{Budget, Diagnostic, Limit, Node, Place, Span, Value};
 /// Reads the one document of a text.
 pub(super) fn read(text: &str, budget: &Budget) -> Read<Node> {
     let mut reader = Reader { builder: Builder::new(budget), first: None };
+    let mut cursor = Cursor::new(text);
     let mut parser: Parser<'_, StrInput<'_>> = Parser::new_from_str(text);
     while let Some(event) = parser.next_event() {
         let (event, span) = event.map_err(|error| syntax(&error, budget))?;
-        reader.event(event, self::span(span))?;
+        let place = self::span(span);
+        let place = match event {
+            Event::Scalar(_, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted, ..) => {
+                let from = cursor.offset(span.start.index());
+                Span { end: place.start.plus(quoted(&text[from..])), ..place }
+            }
+            _ => place,
+        };
+        reader.event(event, place)?;
     }
     reader.builder.finish().ok_or_else(|| {
         Diagnostic::error("empty", "the file holds no document")
@@ -147,6 +156,50 @@ fn key_is_no_text(span: Span) -> Diagnostic {
         .at(span)
         .expected("a text as key")
         .help("put quotes around the key, or write the value as a list")
+}
+
+/// A scalar with its quotes, which a text begins with. The parser's own span goes on through blanks and a comment.
+fn quoted(text: &str) -> &str {
+    let bytes = text.as_bytes();
+    let mut at = 1;
+    while let Some(byte) = bytes.get(at) {
+        let length = match (byte, bytes[0]) {
+            (b'\\', b'"') => 2,
+            (b'\'', b'\'') if bytes.get(at + 1) == Some(&b'\'') => 2,
+            (byte, quote) if *byte == quote => return &text[..=at],
+            _ => 1,
+        };
+        at += length;
+    }
+    text
+}
+
+/// From the parser's count of characters to bytes.
+struct Cursor<'t> {
+    text: &'t str,
+    is_ascii: bool,
+    characters: usize,
+    bytes: usize,
+}
+
+impl<'t> Cursor<'t> {
+    fn new(text: &'t str) -> Self {
+        Self { text, is_ascii: text.is_ascii(), characters: 0, bytes: 0 }
+    }
+
+    /// The byte offset of a character by its number; the events of a parser come in the order of the text.
+    fn offset(&mut self, character: usize) -> usize {
+        if self.is_ascii {
+            return character.min(self.text.len());
+        }
+        if character < self.characters {
+            (self.characters, self.bytes) = (0, 0);
+        }
+        let further = self.text[self.bytes..].chars().take(character - self.characters);
+        self.bytes += further.map(char::len_utf8).sum::<usize>();
+        self.characters = character;
+        self.bytes
+    }
 }
 
 fn syntax(error: &ScanError, budget: &Budget) -> Diagnostic {

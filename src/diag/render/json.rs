@@ -12,24 +12,34 @@ pub(super) const VERSION: u32 = 1;
 #[derive(Debug, Default)]
 pub(super) struct Json {
     findings: Vec<Value>,
+    recognised: Vec<Value>,
 }
 
 impl Renderer for Json {
     fn file(&mut self, checked: &Checked<'_>) -> String {
+        self.recognised.extend(recognised(checked));
         self.findings.extend(checked.findings.iter().map(|finding| of_kind(checked, finding)));
         String::new()
     }
 
     fn end(&mut self, summary: &Summary) -> String {
-        let document = json!({
+        let mut document = json!({
             "version": VERSION,
             "files": summary.files,
             "invalid": summary.invalid,
             "findings": self.findings,
             "unreadable": summary.unread,
         });
+        if !self.recognised.is_empty() {
+            document["recognised"] = std::mem::take(&mut self.recognised).into();
+        }
         format!("{document:#}\n")
     }
+}
+
+/// Which kind a file was taken for, and why; nothing where the kind was named.
+pub(super) fn recognised(checked: &Checked<'_>) -> Option<Value> {
+    checked.because.map(|because| json!({"file": checked.file, "kind": checked.kind, "because": because}))
 }
 
 /// A finding with the kind of its document.

@@ -38,7 +38,7 @@ impl Renderer for Junit {
                 status
             }
         };
-        let mut case = TestCase::new(checked.file, status);
+        let mut case = TestCase::new(harmless(checked.file), status);
         case.set_classname(checked.kind);
         if !lines.is_empty() && !checked.is_invalid() {
             case.set_system_out(lines.join("\n"));
@@ -50,8 +50,8 @@ impl Renderer for Junit {
     fn end(&mut self, summary: &Summary) -> String {
         for unread in &summary.unread {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-            status.set_message(&*unread.message).set_type("not-read");
-            let case = TestCase::new(&*unread.file, status);
+            status.set_message(harmless(&unread.message)).set_type("not-read");
+            let case = TestCase::new(harmless(&unread.file), status);
             self.suites.entry("not read".to_owned()).or_default().push(case);
         }
         let mut report = Report::new(self.name);

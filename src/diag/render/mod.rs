@@ -23,6 +23,7 @@ pub use json::json;
 pub use renderer::{Checked, Renderer, RuleWords, Summary, Tool, Unread};
 pub use shape::Shape;
 pub use source::Source;
+pub use text::harmless;
 
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,8 @@ pub struct Checked<'a> {
     pub file: &'a str,
     /// The name of the kind of its documents.
     pub kind: &'a str,
+    /// How the kind was found; `None` where somebody named it.
+    pub because: Option<&'a str>,
     /// What stands in it, to show lines of; may be empty when there are no findings.
     pub bytes: &'a [u8],
     /// In the order of the file.

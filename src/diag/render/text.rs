@@ -6,7 +6,8 @@ use crate::diag::{Diagnostic, Severity};
 
 /// The text on one line, with everything written out that would act on a terminal or a log instead of standing there:
 /// control characters, line ends, marks that turn the direction of writing.
-pub(super) fn harmless(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn harmless(text: &str) -> Cow<'_, str> {
     let acts = |character: char| {
         character.is_control()
             || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -9,7 +9,7 @@ use crate::schema::{Example, Explanation, Rule, Subject};
 pub(in crate::schema) const IDS_UNIQUE: Rule = Rule {
     text: Explanation {
         id: "ids-unique",
-        about: "ids are unique within their list: decisions, findings, memories, and the phases of a report",
+        about: "ids are unique within their list: decisions, findings, memories over all five files, the phases of a report",
         why: "Whoever refers to a decision or a finding does so by its id. Two of one id cannot be told apart, and the \
               same-issue trigger counts them as one.",
         mend: "Give the later one an id of its own.",
