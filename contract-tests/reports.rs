@@ -104,7 +104,10 @@ fn the_pages_are_written_and_are_stale_as_soon_as_something_differs() {
     pages(&[]).assert().code(78).stderr(contains("C-36 has no reading"));
     fs::write(&defects, list).expect("a file");
     fs::write(suite.path().join("index.html"), "old").expect("a file");
-    pages(&["--check"]).assert().code(1).stderr(contains("index.html is stale").and(contains("contract-defects").not()));
+    pages(&["--check"])
+        .assert()
+        .code(1)
+        .stderr(contains("index.html is stale").and(contains("contract-defects").not()));
 }
 
 const ACTION: &str = ".github/actions/loa-conform/action.yml";

@@ -60,7 +60,9 @@ pub fn unmatched(defects: &[Defect], ledger: &[Clause]) -> Vec<String> {
         }
         match (defect.readings(ledger).next(), &defect.ours) {
             (None, None) => wrong.push(format!("{id} has no reading, neither in the ledger nor here")),
-            (Some(_), Some(_)) => wrong.push(format!("{id} has readings in the ledger and `ours` here: one place is enough")),
+            (Some(_), Some(_)) => {
+                wrong.push(format!("{id} has readings in the ledger and `ours` here: one place is enough"));
+            }
             _ => {}
         }
     }
@@ -82,7 +84,16 @@ mod tests {
         let text = || "t".to_owned();
         let (ours, other) = (ours.map(str::to_owned), None);
         let sections = vec![text()];
-        Defect { id: id.to_owned(), title: text(), sections, problem: text(), cost: text(), ours, other, proposal: text() }
+        Defect {
+            id: id.to_owned(),
+            title: text(),
+            sections,
+            problem: text(),
+            cost: text(),
+            ours,
+            other,
+            proposal: text(),
+        }
     }
 
     fn ledger(readings: &[&str]) -> Vec<Clause> {

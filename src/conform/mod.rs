@@ -68,9 +68,10 @@ pub use rig::{AgentRig, RigOptions, identify, observe, withdraw};
 pub use runtime::RuntimeProfile;
 pub use suite::{
     AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONTRACT_LEDGER,
-    Candidate, CandidateError, Defects, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,
+    Candidate, CandidateError, Defects, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds,
+    line_hash,
 };
-pub use timeline::{MarkKind, TimelineMark};
 pub use survey::{Listener, Progress, Rig, SurveyOptions, survey};
+pub use timeline::{MarkKind, TimelineMark};
 pub use variant::{Change, Kill, Variant, VariantError};
 pub use verdict::{Check, Outcome, Place};

@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    Attestation, CellWord, Check, Column, CommandReport, Evidence, ProfileName, Reason, SettingReport, TimeMethod, TimelineMark,
+    Attestation, CellWord, Check, Column, CommandReport, Evidence, ProfileName, Reason, SettingReport, TimeMethod,
+    TimelineMark,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;

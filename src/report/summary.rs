@@ -34,7 +34,8 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
     for (clause, case) in reds.iter().take(TOLD) {
         let title = format!("{} {}: {}", case.outcome, clause.id, case.title);
         let clause = report.clause(&clause.id);
-        let block = clause.map(|clause| anstream::adapter::strip_str(&red(runtime, clause, case, report.seed)).to_string());
+        let block =
+            clause.map(|clause| anstream::adapter::strip_str(&red(runtime, clause, case, report.seed)).to_string());
         let block = block.unwrap_or_default().replace("```", "'''");
         put(
             &mut text,

@@ -193,9 +193,10 @@ fn root<'a>(runtime: &'a RuntimeReport, needs: &'a str) -> &'a str {
 
 /// Why a report is no rating, or not all of one.
 pub(super) fn warnings(report: &ConformanceReport) -> Vec<String> {
-    let only = report.only.as_ref().map(|only| {
-        format!("Only cases that match {only}, and what they presuppose: this is no rating.")
-    });
+    let only = report
+        .only
+        .as_ref()
+        .map(|only| format!("Only cases that match {only}, and what they presuppose: this is no rating."));
     let quick = report.quick.then(|| "Only the quick subset, and what it presupposes: this is no rating.".to_owned());
     let broken = (!report.complete).then(|| "Interrupted: this report is incomplete.".to_owned());
     [only, quick, broken].into_iter().flatten().collect()

@@ -239,12 +239,27 @@ fn the_page_says_everything_loads_nothing_and_believes_nobody() {
     let mut report = with_a_missing_program();
     "</script><script>alert(1)</script>".clone_into(&mut report.runtimes[0].clauses[1].cases[0].title);
     let page = html(&report);
-    for needed in ["claims Full", "A phase that ends with 1 is started again.", "it started once | and no more",
-        "started-too-rarely", "a gap of 290 ms", "report in &lt;place&gt;", "there is no program &lt;gone&gt;",
-        "loa-conform score mine --only exit-003-retried --seed 7 --keep", "data-o=\"fail\"", "A. Person vouches"] {
+    for needed in [
+        "claims Full",
+        "A phase that ends with 1 is started again.",
+        "it started once | and no more",
+        "started-too-rarely",
+        "a gap of 290 ms",
+        "report in &lt;place&gt;",
+        "there is no program &lt;gone&gt;",
+        "loa-conform score mine --only exit-003-retried --seed 7 --keep",
+        "data-o=\"fail\"",
+        "A. Person vouches",
+    ] {
         assert!(page.contains(needed), "{needed} is missing in\n{page}");
     }
-    assert!(!page.contains("http:") && !page.contains("https:") && !page.contains("src=") && !page.contains("@import") && !page.contains("url(h"));
+    assert!(
+        !page.contains("http:")
+            && !page.contains("https:")
+            && !page.contains("src=")
+            && !page.contains("@import")
+            && !page.contains("url(h")
+    );
     assert_eq!(page.matches("<script>").count(), 1, "no script but ours");
     for anchor in page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
         assert_eq!(page.matches(&format!("id=\"{anchor}\"")).count(), 1, "{anchor}");
@@ -254,7 +269,12 @@ fn the_page_says_everything_loads_nothing_and_believes_nobody() {
 #[test]
 fn a_report_without_timelines_still_has_a_page() {
     let mut report = report();
-    report.runtimes.iter_mut().flat_map(|it| &mut it.clauses).flat_map(|it| &mut it.cases).for_each(|case| case.timeline.clear());
+    report
+        .runtimes
+        .iter_mut()
+        .flat_map(|it| &mut it.clauses)
+        .flat_map(|it| &mut it.cases)
+        .for_each(|case| case.timeline.clear());
     let page = html(&report);
     assert!(page.contains("exit-003-retried") && !page.contains("<figure"), "{page}");
 }

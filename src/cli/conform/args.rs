@@ -45,7 +45,7 @@ pub(super) enum Verb {
     List(Shown),
     /// Checks ledger, claims, cases and manifests
     Lint(Shown),
-    /// Renders a report that is there: HTML, JUnit, Markdown, JSON lines, annotations, badges
+    /// Renders a report that is there: as a page, for CI servers, as annotations, as badges
     Report(super::report::Report),
     /// Writes the tables of the README from the committed report
     Readme(Readme),

@@ -1,8 +1,8 @@
 //! What was done in a case, in words and commands, so that somebody can do the same by hand.
 
 use super::{AgentEnd, AgentObservation, AgentStepSeen};
-use crate::conform::timeline::bounded;
 use crate::conform::model::{By, RequestSeen};
+use crate::conform::timeline::bounded;
 use crate::conform::{CommandReport, MarkKind, TimelineMark};
 
 /// How many requests are listed of one command.

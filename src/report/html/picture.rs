@@ -36,6 +36,11 @@ impl Pictures {
         Self(all)
     }
 
+    /// Whether a chapter has one.
+    pub(super) fn any(&self, chapter: &str) -> bool {
+        self.0.keys().any(|key| key.chapter == chapter)
+    }
+
     pub(super) fn get(&self, key: &Key) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }
@@ -133,7 +138,16 @@ fn bar(mark: &TimelineMark, end: u64) -> Bar {
     let (tone, text) = match (mark.kind, mark.exit) {
         // What its program ends with is right or wrong by the clause, not by its number.
         (MarkKind::Step | MarkKind::Request, _) => (Tone::Wait, mark.label.clone()),
-        (_, Some(code)) => (if code == 0 { Tone::Good } else if code == 1 { Tone::Retry } else { Tone::Bad }, code.to_string()),
+        (_, Some(code)) => (
+            if code == 0 {
+                Tone::Good
+            } else if code == 1 {
+                Tone::Retry
+            } else {
+                Tone::Bad
+            },
+            code.to_string(),
+        ),
         (_, None) if mark.until.is_none() => (Tone::Busy, "?".to_owned()),
         (_, None) => (Tone::Bad, "×".to_owned()),
     };

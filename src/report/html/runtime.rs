@@ -5,7 +5,9 @@ use maud::{Markup, PreEscaped, html as markup};
 use super::chapter::cell;
 use super::picture::{Key, Pictures};
 use super::{Chapter, anchor, tone};
-use crate::conform::{CaseReport, Check, ClauseReport, Column, ConformanceReport, Outcome, Reason, RuntimeReport, TimeMethod};
+use crate::conform::{
+    CaseReport, Check, ClauseReport, Column, ConformanceReport, Outcome, Reason, RuntimeReport, TimeMethod,
+};
 use crate::draw::span;
 use crate::report::table;
 
@@ -18,12 +20,7 @@ struct Seat<'a> {
     pictures: &'a Pictures,
 }
 
-pub(super) fn section(
-    chapter: &Chapter<'_>,
-    number: usize,
-    runtime: &RuntimeReport,
-    pictures: &Pictures,
-) -> Markup {
+pub(super) fn section(chapter: &Chapter<'_>, number: usize, runtime: &RuntimeReport, pictures: &Pictures) -> Markup {
     let anchor = anchor(chapter, &runtime.runtime);
     let seat = Seat { chapter, number, runtime, anchor, pictures };
     markup! {
