@@ -107,7 +107,10 @@ fn matrix(it: &Chapter<'_>) -> Markup {
                     th scope="row" { a href={ "#" (anchor) } { (runtime.runtime) } }
                     @for column in &columns {
                         td { @match runtime.cells.get(column) {
-                            Some(earned) => a.cell href={ "#" (anchor) "-" (column) } { (cell(earned)) },
+                            Some(earned) if runtime.clauses.iter().any(|it| it.column == *column) => {
+                                a.cell href={ "#" (anchor) "-" (column) } { (cell(earned)) }
+                            }
+                            Some(earned) => (cell(earned)),
                             None => span.none { "could not run" },
                         } }
                     }
