@@ -61,7 +61,7 @@ pub fn unmatched(defects: &[Defect], ledger: &[Clause]) -> Vec<String> {
         match (defect.readings(ledger).next(), &defect.ours) {
             (None, None) => wrong.push(format!("{id} has no reading, neither in the ledger nor here")),
             (Some(_), Some(_)) => {
-                wrong.push(format!("{id} has readings in the ledger and `ours` here: one place is enough"))
+                wrong.push(format!("{id} has readings in the ledger and `ours` here: one place is enough"));
             }
             _ => {}
         }

@@ -106,10 +106,10 @@ fn drawn(title: &str, fields: &[(&str, &str)]) -> String {
         let (width, middle) = (inner + 12, x + 6 + inner / 2);
         let text = escaped! { (text) }.into_string();
         // Writing to a String cannot fail.
-        let _ = write!(
+        let _ = writeln!(
             body,
             "<rect x=\"{x}\" width=\"{width}\" height=\"20\" fill=\"{colour}\"/>\
-             <text x=\"{middle}\" y=\"14\" textLength=\"{inner}\" lengthAdjust=\"spacingAndGlyphs\">{text}</text>\n"
+             <text x=\"{middle}\" y=\"14\" textLength=\"{inner}\" lengthAdjust=\"spacingAndGlyphs\">{text}</text>"
         );
         x += width;
     }

@@ -34,9 +34,10 @@ fn one(it: &Defect, ledger: &[Clause]) -> String {
     let mut text = format!("\n<a id=\"{}\"></a>\n\n## {}: {}\n\n", it.id.to_lowercase(), it.id, it.title);
     put(&mut text, format_args!("*{}.* {}\n\n", it.sections.join("; "), it.problem));
     put(&mut text, format_args!("**What it costs.** {}\n\n", it.cost));
-    let told = |ours: bool| it.readings(ledger).filter(move |(_, reading)| reading.ours == ours).map(reading).collect();
-    text.push_str(&readings("How it is read here", told(true), it.ours.as_deref()));
-    text.push_str(&readings("How else", told(false), it.other.as_deref()));
+    let (ours, others): (Vec<_>, Vec<_>) = it.readings(ledger).partition(|(_, reading)| reading.ours);
+    let told = |list: Vec<_>| list.into_iter().map(reading).collect::<Vec<_>>();
+    text.push_str(&readings("How it is read here", &told(ours), it.ours.as_deref()));
+    text.push_str(&readings("How else", &told(others), it.other.as_deref()));
     put(&mut text, format_args!("**A sentence that would mend it.** {}\n", it.proposal));
     text
 }
@@ -47,8 +48,8 @@ fn reading((clause, reading): (&Clause, &Reading)) -> String {
 }
 
 /// One reading in its paragraph, several as a list; nothing where there is none.
-fn readings(title: &str, told: Vec<String>, own: Option<&str>) -> String {
-    match (told.as_slice(), own) {
+fn readings(title: &str, told: &[String], own: Option<&str>) -> String {
+    match (told, own) {
         ([], None) => String::new(),
         ([], Some(own)) => format!("**{title}.** {own}\n\n"),
         ([one], _) => format!("**{title}.** {one}\n\n"),

@@ -18,7 +18,8 @@ pub fn json_lines(report: &ConformanceReport) -> String {
     let footer = json!({"record": "end", "lines": body.len() + 2, "runtimes": report.runtimes.len(), "cases": cases,
         "outcomes": outcomes(report), "complete": report.complete, "rating": !report.is_partial()});
     let lines = std::iter::once(header(report)).chain(body).chain([footer]);
-    lines.map(|line| format!("{line}\n")).collect()
+    let lines: Vec<String> = lines.map(|line| line.to_string()).collect();
+    lines.join("\n") + "\n"
 }
 
 fn header(report: &ConformanceReport) -> Value {

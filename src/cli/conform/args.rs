@@ -56,7 +56,7 @@ pub(super) enum Verb {
     New(New),
     /// Has the judge judged: every faulty variant must die, every lawful one live
     Variants(Variants),
-    /// Renders a report that is there: HTML, JUnit, Markdown, JSON lines, annotations, badges
+    /// Renders a report that is there: as a page, for CI servers, as annotations, as badges
     Report(super::report::Report),
     /// Writes the tables of the README from the committed report
     Readme(Readme),

@@ -27,7 +27,7 @@ pub(super) struct Report {
     /// Write to this file, or with `badge` into this folder, instead of standard output
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
-    /// Append it to the file that GITHUB_STEP_SUMMARY names, where it names one
+    /// Append it to the summary of the running GitHub job, where there is one
     #[arg(long, conflicts_with = "out")]
     step_summary: bool,
     /// Badges: grey once the measurement is so many days old

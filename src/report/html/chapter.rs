@@ -7,6 +7,11 @@ use super::{Chapter, anchor, runtime};
 use crate::conform::{Cell, CellWord, ClaimWord, Column, ConformanceReport, ProfileName, RuntimeReport};
 use crate::report::table;
 
+/// What the marks of a timeline mean; each says more to a pointer that rests on it.
+const TIMELINE_LEGEND: &str = "In a timeline a bar is an attempt of a phase with its exit code, a thin line the gap until the \
+                               next one; ◆ checkpoints that were seen then, ▲ a usage that was reported, ▼ a signal, ! an \
+                               escalation report, × a process left behind.";
+
 /// What every chapter was measured by; once where they agree.
 pub(super) fn lead(chapters: &[Chapter<'_>]) -> Markup {
     let candidates: usize = chapters.iter().map(|it| it.report.runtimes.len()).sum();
@@ -80,6 +85,7 @@ pub(super) fn chapter(it: &Chapter<'_>, pictures: &Pictures) -> Markup {
             @for warning in table::warnings(report) { p.warning { (warning) } }
             (matrix(it))
             p.legend { (table::words_legend(report.profile)) ". What was not observed, could not run or has no case is never counted as kept." }
+            @if pictures.any(it.id) { p.legend { (TIMELINE_LEGEND) } }
             (provenance(report))
             @for (number, candidate) in report.runtimes.iter().enumerate() {
                 (runtime::section(it, number, candidate, pictures))
@@ -101,7 +107,10 @@ fn matrix(it: &Chapter<'_>) -> Markup {
                     th scope="row" { a href={ "#" (anchor) } { (runtime.runtime) } }
                     @for column in &columns {
                         td { @match runtime.cells.get(column) {
-                            Some(earned) => a.cell href={ "#" (anchor) "-" (column) } { (cell(earned)) },
+                            Some(earned) if runtime.clauses.iter().any(|it| it.column == *column) => {
+                                a.cell href={ "#" (anchor) "-" (column) } { (cell(earned)) }
+                            }
+                            Some(earned) => (cell(earned)),
                             None => span.none { "could not run" },
                         } }
                     }

@@ -36,6 +36,11 @@ impl Pictures {
         Self(all)
     }
 
+    /// Whether a chapter has one.
+    pub(super) fn any(&self, chapter: &str) -> bool {
+        self.0.keys().any(|key| key.chapter == chapter)
+    }
+
     pub(super) fn get(&self, key: &Key) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }
