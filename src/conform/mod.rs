@@ -4,6 +4,7 @@
 //! words with the runner, never its rules, its configuration, its store or its code.
 
 mod agent;
+mod baseline;
 mod bundle;
 mod case;
 mod cell;
@@ -11,6 +12,7 @@ mod census;
 mod chronicle;
 mod claims;
 mod clause;
+mod comparison;
 mod conformance;
 mod draw;
 mod driver;
@@ -42,6 +44,7 @@ pub use agent::{
     AgentStep, AgentStepSeen, Disturbance, Errand, FailureClass, FailureSign, Occasion, Setting, SideRequest, Sign,
     SignalSent, StreamSigns, UsageScope, UsageSign, WhichSession,
 };
+pub use baseline::{Baseline, Complaint, KnownRed, Staleness};
 pub use bundle::{Bundle, BundleError, Discrepancy, Exhibit, Flaw, Recorder, Verification, verify};
 pub use case::{
     AcceptedCount, AcceptedValue, Act, Case, Draw, Drive, Expectation, Knob, Matcher, Moment, Step, TimeMethod,
@@ -51,6 +54,7 @@ pub use cell::Cell;
 pub use chronicle::Chronicle;
 pub use claims::{ChecklistItem, Claim, ClaimWord, Claims};
 pub use clause::{Clause, Column, Condition, Level, ProfileName, Reading, Source};
+pub use comparison::{CellChange, ClauseChange, Comparison, Direction, UnionError};
 pub use conformance::{CaseReport, ClauseReport, CommandReport, ConformanceReport, Host, RuntimeReport, SettingReport};
 pub use draw::{DrawError, draw};
 pub use driver::{
@@ -70,8 +74,8 @@ pub use rig::{AgentRig, RigOptions, identify, observe, withdraw};
 pub use runtime::RuntimeProfile;
 pub use selection::Selection;
 pub use suite::{
-    AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, Candidate,
-    CandidateError, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,
+    AGENT_CASE, AGENT_MANIFEST, BASELINE, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER,
+    Candidate, CandidateError, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash,
 };
 pub use survey::{Listener, Progress, Rig, SurveyOptions, survey};
 pub use variant::{Change, Kill, Variant, VariantError};

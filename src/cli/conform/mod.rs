@@ -1,7 +1,10 @@
 //! `loa-conform`: judges runtimes, and shows what they are judged by.
 
 mod args;
+mod baseline;
 mod bundle;
+mod candidates;
+mod compare;
 mod data;
 mod decision;
 mod main;
@@ -9,6 +12,7 @@ mod model;
 mod progress;
 mod readme;
 mod score;
+mod stability;
 mod stored;
 mod suite;
 mod trace;

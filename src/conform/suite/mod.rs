@@ -11,8 +11,8 @@ pub use bundle::{Files, SuiteReadError, line_hash};
 pub(super) use bundle::{hash_of, sha256, walk};
 pub use candidate::{Candidate, CandidateError};
 pub use kinds::{
-    AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER, RUNTIME_MANIFEST,
-    conform_kinds,
+    AGENT_CASE, AGENT_MANIFEST, BASELINE, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_LEDGER,
+    RUNTIME_MANIFEST, conform_kinds,
 };
 pub(super) use load::matches;
 pub use load::{Finding, Suite};
