@@ -206,7 +206,7 @@ fn surveyed(seen: impl Fn() -> Observation + Sync) -> RuntimeReport {
     let files = Files::in_folder(place.path(), ProfileName::Runtime).expect("a suite");
     let suite = Suite::<RuntimeProfile>::load(files).unwrap_or_else(|found| panic!("{found:?}"));
     let candidate = suite.candidate("loop", place.path()).expect("it is bundled");
-    let options = SurveyOptions { only: None, quick: false, jobs: 2, timing_jobs: 1 };
+    let options = SurveyOptions { jobs: 2, timing_jobs: 1, ..SurveyOptions::default() };
     survey(&suite, &[candidate], &Scripted(seen), &options, &|_| {}).remove(0)
 }
 

@@ -4,12 +4,14 @@
 //! words with the runner, never its rules, its configuration, its store or its code.
 
 mod agent;
+mod baseline;
 mod bundle;
 mod case;
 mod cell;
 mod census;
 mod claims;
 mod clause;
+mod comparison;
 mod conformance;
 mod defect;
 mod draw;
@@ -45,6 +47,7 @@ pub use agent::{
     AgentStep, AgentStepSeen, Disturbance, Errand, FailureClass, FailureSign, Occasion, Setting, SideRequest, Sign,
     SignalSent, StreamSigns, UsageScope, UsageSign, WhichSession,
 };
+pub use baseline::{Baseline, Complaint, KnownRed, Staleness};
 pub use bundle::{Bundle, BundleError, Discrepancy, Exhibit, Flaw, Recorder, Verification, verify};
 pub use case::{
     AcceptedCount, AcceptedValue, Act, Case, Draw, Drive, Expectation, Knob, Matcher, Moment, Step, TimeMethod,
@@ -53,6 +56,7 @@ pub use case::{
 pub use cell::Cell;
 pub use claims::{ChecklistItem, Claim, ClaimWord, Claims};
 pub use clause::{Clause, Column, Condition, Level, ProfileName, Reading, Source};
+pub use comparison::{CellChange, ClauseChange, Comparison, Direction, UnionError};
 pub use conformance::{CaseReport, ClauseReport, CommandReport, ConformanceReport, Host, RuntimeReport, SettingReport};
 pub use defect::{Defect, unmatched};
 pub use draw::{DrawError, draw};
@@ -75,9 +79,9 @@ pub use rig::{AgentRig, RigOptions, identify, observe, withdraw};
 pub use runtime::RuntimeProfile;
 pub use selection::Selection;
 pub use suite::{
-    AGENT_CASE, AGENT_MANIFEST, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONTRACT_LEDGER,
-    Candidate, CandidateError, Defects, FILL_IN, Files, Finding, RUNTIME_MANIFEST, Suite, SuiteReadError,
-    conform_kinds, line_hash, variant_folder,
+    AGENT_CASE, AGENT_MANIFEST, BASELINE, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_DEFECTS,
+    CONTRACT_LEDGER, Candidate, CandidateError, Defects, FILL_IN, Files, Finding, RUNTIME_MANIFEST, Suite,
+    SuiteReadError, conform_kinds, line_hash, variant_folder,
 };
 pub use survey::{Listener, Progress, Rig, SurveyOptions, survey};
 pub use timeline::{MarkKind, TimelineMark};

@@ -48,6 +48,12 @@ impl Outcome {
         matches!(self, Self::Fail | Self::ExpectedFail)
     }
 
+    /// Whether it is a red that a baseline excuses.
+    #[must_use]
+    pub fn is_excused(self) -> bool {
+        self == Self::ExpectedFail
+    }
+
     /// The worst of several; `None` of none. A red that was seen outweighs everything, and what does not bind outweighs
     /// nothing.
     #[must_use]

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::baseline::WriteBaseline;
 use super::bundle::Verify;
+use super::compare::{Diff, Merge};
+use super::stability::Stability;
 use crate::cli::exit::SHARED_CODES;
 use crate::conform::{Level, ProfileName, Selection};
 use crate::contract::UnknownWord;
@@ -43,6 +46,14 @@ pub(super) enum Verb {
     Score(Score),
     /// Computes every verdict of an evidence bundle again, offline
     Verify(Verify),
+    /// Writes the list of the reds that are known
+    Baseline(WriteBaseline),
+    /// Runs the suite several times, under other seeds and in another order
+    Stability(Stability),
+    /// Compares two reports, by runtime and clause
+    Diff(Diff),
+    /// Makes one report of several that were measured alike
+    Merge(Merge),
     /// Prints the clauses, or compares them with the contract's text
     Ledger(Ledger),
     /// Explains a clause: level, source, readings, how it is tested, what dies of it, what that leaves open
@@ -137,6 +148,12 @@ pub(super) struct Score {
     /// Store everything that was seen in this folder, so that `verify` can judge it again
     #[arg(long, value_name = "DIR")]
     pub(super) bundle: Option<PathBuf>,
+    /// Excuse the reds of this file, and fail when an entry of it no longer fits
+    #[arg(long, value_name = "FILE")]
+    pub(super) baseline: Option<PathBuf>,
+    /// Fail when a clause came out better in this older report
+    #[arg(long, value_name = "REPORT")]
+    pub(super) against: Option<PathBuf>,
     #[command(flatten)]
     pub(super) place: InSuite,
 }

@@ -1,7 +1,10 @@
 //! Which exit code a report deserves.
 
 use crate::cli::ExitStatus;
-use crate::conform::{CellWord, ClaimWord, ConformanceReport, Level, Outcome, ProfileName, RuntimeReport};
+use crate::conform::{
+    CaseReport, CellWord, ClaimWord, ClauseReport, ConformanceReport, Level, Outcome, ProfileName, Reason,
+    RuntimeReport,
+};
 use crate::system::process::Interrupt;
 
 /// What was asked for.
@@ -15,6 +18,10 @@ pub(super) struct Question<'a> {
     pub(super) strict_claims: bool,
     /// By what the judge was interrupted.
     pub(super) interrupted: Option<Interrupt>,
+    /// Whether an entry of the baseline no longer fits.
+    pub(super) stale: bool,
+    /// Whether a clause came out better in the report that this one is held against; `None` when nothing could be compared.
+    pub(super) went_down: Option<bool>,
 }
 
 /// The exit code. Nothing checked is never a success.
@@ -29,7 +36,7 @@ pub(super) fn decide(report: &ConformanceReport, question: &Question<'_>) -> Exi
     if running().any(|runtime| runtime.cases().any(|(_, case)| case.outcome == Outcome::HarnessError)) {
         return ExitStatus::HarnessFailed;
     }
-    if !question.require.iter().all(runs) {
+    if !question.require.iter().all(runs) || question.stale || question.went_down == Some(true) {
         return ExitStatus::NotConforming;
     }
     if running().next().is_none() || running().any(|runtime| checks(runtime) == 0) {
@@ -44,7 +51,7 @@ pub(super) fn decide(report: &ConformanceReport, question: &Question<'_>) -> Exi
         ExitStatus::Success if question.strict_claims && claims_hold(report) == Some(false) => ExitStatus::ClaimsDiffer,
         ExitStatus::Success if question.strict_claims && claims_hold(report).is_none() => ExitStatus::Incomplete,
         // Something that belongs to the question was left out by hand.
-        ExitStatus::Success if report.skip.is_some() => ExitStatus::Incomplete,
+        ExitStatus::Success if report.skip.is_some() || question.went_down.is_none() => ExitStatus::Incomplete,
         ExitStatus::Success if question.named && !all_ran => ExitStatus::Incomplete,
         status => status,
     }
@@ -73,10 +80,15 @@ fn surveyed(report: &ConformanceReport, runtime: &RuntimeReport) -> ExitStatus {
 
 /// A named runtime, against the contract: every MUST that was asked for is kept.
 fn judged(report: &ConformanceReport, runtime: &RuntimeReport) -> ExitStatus {
-    let asked = |clause: &&crate::conform::ClauseReport| !report.is_partial() || !clause.cases.is_empty();
+    let asked = |clause: &&ClauseReport| !report.is_partial() || !clause.cases.is_empty();
     let musts = || runtime.clauses.iter().filter(asked).filter(|clause| clause.level == Level::Must);
-    let broken = |outcome: Outcome| outcome.is_red() || outcome == Outcome::Flaky;
-    let open = |outcome: Outcome| !outcome.is_green() && outcome != Outcome::NotApplicable;
+    let broken = |outcome: Outcome| matches!(outcome, Outcome::Fail | Outcome::Flaky);
+    let excused = is_excused(runtime);
+    let open = |outcome: Outcome| match outcome {
+        Outcome::NotApplicable | Outcome::ExpectedFail => false,
+        Outcome::CouldNotRun => !excused,
+        outcome => !outcome.is_green(),
+    };
     // With a selection, what is not a MUST was asked for by name too.
     let others = || runtime.clauses.iter().filter(|clause| report.is_partial() && !clause.cases.is_empty());
     if musts().chain(others()).any(|clause| broken(clause.outcome)) {
@@ -86,6 +98,21 @@ fn judged(report: &ConformanceReport, runtime: &RuntimeReport) -> ExitStatus {
     } else {
         ExitStatus::Success
     }
+}
+
+/// Whether a baseline excuses everything that keeps cases from being run: whatever presupposes a known red, and nothing
+/// else, could not run, and nothing besides is wrong.
+fn is_excused(runtime: &RuntimeReport) -> bool {
+    let known = runtime.clauses.iter().any(|clause| clause.outcome == Outcome::ExpectedFail);
+    let follows = |case: &CaseReport| case.checks.iter().all(|check| check.reason == Reason::NeedsRed);
+    let sound = |clause: &ClauseReport| match clause.outcome {
+        Outcome::Pass | Outcome::Warn | Outcome::NotApplicable | Outcome::ExpectedFail => true,
+        Outcome::CouldNotRun => clause.cases.iter().filter(|case| case.outcome == Outcome::CouldNotRun).all(follows),
+        // Without a case, nothing can presuppose it.
+        Outcome::Untested => clause.cases.is_empty(),
+        Outcome::Fail | Outcome::Flaky | Outcome::NotObserved | Outcome::HarnessError => false,
+    };
+    known && runtime.clauses.iter().all(sound)
 }
 
 fn worst(statuses: impl Iterator<Item = ExitStatus>) -> ExitStatus {
@@ -120,8 +147,17 @@ fn same(said: ClaimWord, measured: CellWord) -> bool {
 }
 
 /// What an exit code means, for people; the number is part of the sentence.
-pub(super) fn sentence(status: ExitStatus, question: &Question<'_>) -> String {
+pub(super) fn sentence(status: ExitStatus, question: &Question<'_>, report: &ConformanceReport) -> String {
+    let excused = || report.runtimes.iter().flat_map(RuntimeReport::cases).any(|(_, it)| it.outcome.is_excused());
     let said = match (status, question.named) {
+        (ExitStatus::Success, true) if excused() => "broken only where the baseline knows it; this is no conformance",
+        (ExitStatus::Success, true) if report.is_partial() => {
+            "conforms to what was asked, which was a part of the suite: no rating"
+        }
+        (ExitStatus::NotConforming, _) if question.stale => "an entry of the baseline no longer fits; see above",
+        (ExitStatus::NotConforming, _) if question.went_down == Some(true) => {
+            "something is worse than in the older report; see above"
+        }
         (ExitStatus::Success, true) => "conforms to what was asked",
         (ExitStatus::Success, false) => "every candidate that could start earned what it is known to earn",
         (ExitStatus::NotConforming, true) => {

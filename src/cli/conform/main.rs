@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::args::{Arguments, Verb};
-use super::{bundle, data, explain, model, new, pages, readme, report, score, variants};
+use super::{baseline, bundle, compare, data, explain, model, new, pages, readme, report, score, stability, variants};
 use crate::cli::defect::guarded;
 use crate::cli::{finish, parse};
 use crate::conform::{CHAMBER, keep, probe};
@@ -26,6 +26,10 @@ pub fn judge() -> ExitCode {
             Ok(Arguments { verb }) => finish(match verb {
                 Verb::Score(wish) => score::score(&wish),
                 Verb::Verify(wish) => bundle::verification(&wish),
+                Verb::Baseline(wish) => baseline::baseline(&wish),
+                Verb::Stability(wish) => stability::stability(&wish),
+                Verb::Diff(wish) => compare::diff(&wish),
+                Verb::Merge(wish) => compare::merge(&wish),
                 Verb::Ledger(wish) => data::ledger(&wish),
                 Verb::Explain(wish) => explain::explain(&wish),
                 Verb::List(wish) => data::list(&wish),

@@ -1,7 +1,10 @@
 //! `loa-conform`: judges runtimes, and shows what they are judged by.
 
 mod args;
+mod baseline;
 mod bundle;
+mod candidates;
+mod compare;
 mod data;
 mod decision;
 mod explain;
@@ -14,6 +17,7 @@ mod progress;
 mod readme;
 mod report;
 mod score;
+mod stability;
 mod stored;
 mod suite;
 mod trace;

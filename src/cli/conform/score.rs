@@ -1,24 +1,28 @@
 //! `loa-conform score`: runs the suite and writes the report.
 
 use std::fmt::Write as _;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use super::args::Score;
+use super::baseline::Known;
 use super::bundle;
+use super::candidates::{Candidates, is_path};
+use super::compare::Ratchet;
 use super::decision::{Question, decide, sentence};
 use super::progress::Display;
 use super::report::{Format, write_beside};
-use super::suite::{self, wrong};
+use super::suite;
 use super::trace::trace;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::{
-    AgentProfile, AgentRig, Candidate, CandidateError, CaseDocument, ConformanceReport, Host, Interruption,
-    ManifestDocument, Profile, ProfileName, Recorder, Rig, RigOptions, RuntimeProfile, RuntimeReport, Suite,
-    SurveyOptions, Watched, survey, withdraw,
+    AgentProfile, AgentRig, Candidate, CaseDocument, ConformanceReport, Host, Interruption, ManifestDocument, Profile,
+    ProfileName, Recorder, Rig, RigOptions, RuntimeProfile, RuntimeReport, Suite, SurveyOptions, Watched, survey,
+    withdraw,
 };
 use crate::report;
-use crate::system::{clock, env, files, ids, scratch};
+use crate::system::{clock, env, files, ids};
 
 pub(super) fn score(wish: &Score) -> Result<ExitStatus, Failure> {
     if wish.quick && wish.place.profile == ProfileName::Runtime {
@@ -35,46 +39,32 @@ pub(super) fn score(wish: &Score) -> Result<ExitStatus, Failure> {
 
 fn scored<P: Profile, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R) -> Result<ExitStatus, Failure> {
     let suite = suite::open::<P>(wish.place.suite.as_deref())?;
+    let known = wish.baseline.as_deref().map(Known::open).transpose()?;
+    let ratchet = wish.against.as_deref().map(Ratchet::open).transpose()?;
     if suite.select(&wish.selection()).is_empty() {
         let failure = Failure::new(ExitStatus::Incomplete, "no case was selected, so nothing can be said");
         return Err(failure.hint("`loa-conform list` shows every case"));
     }
-    let laid = scratch::folder("loa-candidates-").map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
-    suite.files().lay_candidates(laid.path()).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
-    let candidates = candidates(&suite, &wish.runtimes, laid.path())?;
+    let candidates = Candidates::gather(&suite, &wish.runtimes)?;
     for name in &wish.require {
-        if !candidates.iter().any(|candidate| candidate.manifest.name() == name) {
+        if !candidates.all.iter().any(|candidate| candidate.manifest.name() == name) {
             let message = format!("--require {name}: it is not among the {}s", P::NAME);
             return Err(Failure::new(ExitStatus::Usage, message));
         }
     }
     let seed = wish.seed.unwrap_or_else(ids::seed);
+    let redactor = bundle::redactor();
+    let redact = |text: &str| redactor.text(text);
+    let begin = |folder: &PathBuf| Recorder::begin(folder, &suite, &candidates.all, seed, &redact);
+    let recorder = wish.bundle.as_ref().map(begin).transpose().map_err(bundle::unwritten)?;
     let interruption = Interruption::listen();
     let judge = env::current_exe().map_err(|error| Failure::new(ExitStatus::Internal, error))?;
     let rig = rig(RigOptions { keep: wish.keep, stop: interruption.stop(), ..RigOptions::new(seed, judge) });
     say(format_args!("seed {seed}"));
-    let display = Display::new();
-    let options = survey_options(wish);
-    let redactor = bundle::redactor();
-    let redact = |text: &str| redactor.text(text);
-    let begin = |folder: &PathBuf| Recorder::begin(folder, &suite, &candidates, seed, &redact);
-    let recorder = wish.bundle.as_ref().map(begin).transpose().map_err(bundle::unwritten)?;
-    let watch = |candidate: &Candidate<P>, case: &P::Case, seen: P::Seen| {
-        let seen = recorder.as_ref().map_or_else(|| seen.clone(), |recorder| recorder.take(candidate, case, &seen));
-        if wish.trace {
-            display.aside(|| trace(candidate.manifest.name(), case.head().id, &seen));
-        }
-        seen
-    };
-    let rig = Watched { rig: &rig, watch: &watch };
-    let mut runtimes = survey(&suite, &candidates, &rig, &options, &|progress| display.show(progress));
-    display.end();
-    for (runtime, name) in runtimes.iter_mut().zip(&wish.runtimes) {
-        runtime.path = is_path(name).then(|| name.clone());
-    }
-    let report = assemble(&suite, wish, seed, interruption.by().is_none(), runtimes);
-    let place = write(&report, &wish.out, &wish.format)?;
+    let runtimes = measured(&suite, &candidates.all, &rig, wish, recorder.as_ref());
+    let mut report = assemble(&suite, wish, seed, interruption.by().is_none(), runtimes);
     if let Some(recorder) = recorder {
+        // What is known excuses nothing in a bundle: it holds what was measured.
         recorder.seal(&report::json(&report)).map_err(bundle::unwritten)?;
     }
     let question = Question {
@@ -82,54 +72,55 @@ fn scored<P: Profile, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R
         require: &wish.require,
         strict_claims: wish.strict_claims,
         interrupted: interruption.by(),
+        stale: known.is_some_and(|known| known.apply(&mut report)),
+        went_down: ratchet.map_or(Some(false), |ratchet| ratchet.went_down(&report)),
     };
+    let place = write(&report, &wish.out, &wish.format)?;
     let status = decide(&report, &question);
-    show(&report, wish, &place, &sentence(status, &question))?;
+    show(&report, wish, &place, &sentence(status, &question, &report))?;
     Ok(status)
 }
 
-/// The candidates that were named, or every bundled one.
-fn candidates<P: Profile>(suite: &Suite<P>, names: &[String], laid: &Path) -> Result<Vec<Candidate<P>>, Failure> {
-    if names.is_empty() {
-        return Ok(suite.bundled().filter_map(|name| suite.candidate(name, laid)).collect());
+/// Runs the suite, and shows, traces and stores what was asked for meanwhile.
+fn measured<P: Profile>(
+    suite: &Suite<P>,
+    candidates: &[Candidate<P>],
+    rig: &dyn Rig<P>,
+    wish: &Score,
+    recorder: Option<&Recorder<'_>>,
+) -> Vec<RuntimeReport> {
+    let display = Display::new();
+    let watch = |candidate: &Candidate<P>, case: &P::Case, fresh: P::Seen| {
+        let observed = match recorder {
+            Some(recorder) => recorder.take(candidate, case, &fresh),
+            None => fresh,
+        };
+        if wish.trace {
+            display.aside(|| trace(candidate.manifest.name(), case.head().id, &observed));
+        }
+        observed
+    };
+    let (jobs, timing_jobs) = jobs(P::NAME, wish.jobs);
+    let options = SurveyOptions { selection: wish.selection(), jobs, timing_jobs, ..SurveyOptions::default() };
+    let rig = Watched { rig, watch: &watch };
+    let mut runtimes = survey(suite, candidates, &rig, &options, &|progress| display.show(progress));
+    display.end();
+    for (runtime, name) in runtimes.iter_mut().zip(&wish.runtimes) {
+        runtime.path = is_path(name).then(|| name.clone());
     }
-    names.iter().map(|name| named(suite, name, laid)).collect()
+    runtimes
 }
 
-fn named<P: Profile>(suite: &Suite<P>, name: &str, laid: &Path) -> Result<Candidate<P>, Failure> {
-    if !is_path(name) {
-        let bundled: Vec<&str> = suite.bundled().collect();
-        return suite.candidate(name, laid).ok_or_else(|| {
-            let message = format!("there is no bundled {} `{name}`", P::NAME);
-            let failure = Failure::new(ExitStatus::NoInput, message);
-            failure.hint(format!("bundled are {}; a manifest of yours is named by its path", bundled.join(", ")))
-        });
-    }
-    Candidate::open(Path::new(name)).map_err(|error| match error {
-        CandidateError::Content(findings) => wrong(&findings, "the manifest is not valid"),
-        error => Failure::new(ExitStatus::NoInput, error),
-    })
-}
-
-/// Whether a candidate is named by its manifest's path.
-fn is_path(name: &str) -> bool {
-    name.contains('/') || Path::new(name).extension().is_some()
-}
-
-fn survey_options(wish: &Score) -> SurveyOptions {
+/// How many scenarios at once, and of these that measure time.
+pub(super) fn jobs(profile: ProfileName, asked: Option<NonZero<usize>>) -> (usize, usize) {
     let cores = cores();
     // A phase of a runtime mostly waits; an agent is a large program that starts.
-    let usual = if wish.place.profile == ProfileName::Agent { cores } else { cores * 2 };
-    SurveyOptions {
-        selection: wish.selection(),
-        jobs: wish.jobs.map_or(usual, std::num::NonZero::get),
-        timing_jobs: (cores / 2).max(1),
-        ..SurveyOptions::default()
-    }
+    let usual = if profile == ProfileName::Agent { cores } else { cores * 2 };
+    (asked.map_or(usual, NonZero::get), (cores / 2).max(1))
 }
 
 fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 fn assemble<P: Profile>(
@@ -162,7 +153,7 @@ fn assemble<P: Profile>(
 }
 
 /// Writes the report for machines, for people, and as they were asked for; yields the page for people.
-fn write(report: &ConformanceReport, folder: &Path, asked: &[Format]) -> Result<PathBuf, Failure> {
+pub(super) fn write(report: &ConformanceReport, folder: &Path, asked: &[Format]) -> Result<PathBuf, Failure> {
     files::ensure_folder(folder).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
     write_beside(report, folder, &[&[Format::Json, Format::Markdown, Format::Html], asked].concat())?;
     Ok(folder.join("report.html"))

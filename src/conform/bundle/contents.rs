@@ -77,9 +77,10 @@ impl Bundle {
     pub fn read(folder: &Path) -> Result<Self, BundleError> {
         let mut all = BTreeMap::new();
         walk(folder, folder, LONGEST, &mut all)?;
-        match all.contains_key(Utf8Path::new(CONTENTS)) {
-            true => Ok(Self(all)),
-            false => Err(BundleError::NoBundle(folder.to_path_buf())),
+        if all.contains_key(Utf8Path::new(CONTENTS)) {
+            Ok(Self(all))
+        } else {
+            Err(BundleError::NoBundle(folder.to_path_buf()))
         }
     }
 

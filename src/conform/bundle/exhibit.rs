@@ -48,11 +48,15 @@ pub(super) fn place((runtime, case, attempt): &Label) -> Utf8PathBuf {
 }
 
 /// Reads an exhibit.
-pub(super) fn read<S: DeserializeOwned>(file: &Utf8Path, bytes: &[u8]) -> Result<Exhibit<S>, Discrepancy> {
-    let unreadable = |error: serde_json::Error| Discrepancy::about(file, Flaw::Unreadable, "an observation", error);
+pub(super) fn read<S: DeserializeOwned>(file: &Utf8Path, bytes: &[u8]) -> Result<Exhibit<S>, Box<Discrepancy>> {
+    let unreadable =
+        |error: serde_json::Error| Box::new(Discrepancy::about(file, Flaw::Unreadable, "an observation", error));
     let value: Value = serde_json::from_slice(bytes).map_err(unreadable)?;
     match value.get("version").and_then(Value::as_u64) {
         Some(1) => serde_json::from_value(value).map_err(unreadable),
-        version => Err(unknown_version(file, version.and_then(|it| u32::try_from(it).ok()).unwrap_or_default())),
+        version => {
+            let version = version.and_then(|it| u32::try_from(it).ok()).unwrap_or_default();
+            Err(Box::new(unknown_version(file, version)))
+        }
     }
 }

@@ -62,7 +62,11 @@ impl<'a> Recorder<'a> {
         Ok(recorder)
     }
 
-    /// Stores an observation and hands on what was stored: that is what must be judged.
+    /// Stores an observation and hands on what was stored: that is what must be judged. A write that fails is told by
+    /// [`Recorder::seal`].
+    ///
+    /// # Panics
+    /// Never: what is stored was made of JSON.
     pub fn take<P: Profile>(&self, candidate: &Candidate<P>, case: &P::Case, seen: &P::Seen) -> P::Seen {
         let (runtime, case) = (candidate.manifest.name().to_owned(), case.head().id.to_owned());
         let seen = match self.redacted::<P>(seen) {
@@ -76,8 +80,8 @@ impl<'a> Recorder<'a> {
             *attempt
         };
         let (version, manifest) = (Exhibit::<P::Seen>::VERSION, candidate.hash.clone());
-        let (seed, suite) = (self.seed, self.suite.clone());
-        let exhibit = Exhibit { version, runtime, case, attempt, seed, suite, manifest, seen };
+        let suite = self.suite.clone();
+        let exhibit = Exhibit { version, runtime, case, attempt, seed: self.seed, suite, manifest, seen };
         let text = serde_json::to_string(&exhibit).expect("it was serialized a moment ago") + "\n";
         if let Err(error) = self.write(place(&exhibit.label()), text.as_bytes()) {
             self.written().problem.get_or_insert(error);

@@ -179,138 +179,121 @@ type Tampering = (&'static str, fn(&mut Bundle), &'static str, Flaw);
 const VERDICT: &str = "/runtimes/0/clauses/1/cases/0/outcome";
 const CHECK: &str = "/runtimes/0/clauses/1/cases/0/checks/0/outcome";
 
+const TAMPERINGS: &[Tampering] = &[
+    ("a verdict", |it| edit(it, REPORT, &[(VERDICT, json!("pass")), (CHECK, json!("pass"))]), REPORT, Flaw::Verdict),
+    ("a clause", |it| edit(it, REPORT, &[("/runtimes/0/clauses/1/outcome", json!("pass"))]), REPORT, Flaw::Verdict),
+    (
+        "what was observed, in the report",
+        |it| edit(it, REPORT, &[("/runtimes/0/clauses/1/cases/0/checks/0/observed", json!("it was late"))]),
+        REPORT,
+        Flaw::Verdict,
+    ),
+    ("a flaky case", |it| edit(it, REPORT, &[("/runtimes/0/clauses/2/outcome", json!("pass"))]), REPORT, Flaw::Verdict),
+    ("a cell", |it| edit(it, REPORT, &[("/runtimes/0/cells/exit-codes/word", json!("Full"))]), REPORT, Flaw::Cell),
+    (
+        "an observation",
+        |it| {
+            for attempt in ["1", "2"] {
+                let file = format!("evidence/it/x-002-a-{attempt}.json");
+                edit(it, &file, &[("/seen/steps/0/end/exited", json!(0))]);
+            }
+        },
+        REPORT,
+        Flaw::Verdict,
+    ),
+    (
+        "a case's text",
+        |it| replace(it, &format!("suite/{CASE}"), "code: 0", "code: 1"),
+        "suite/cases/x-002-a.yaml",
+        Flaw::OtherSuite,
+    ),
+    ("the ledger", |it| replace(it, "suite/ledger/x.yaml", "MUST", "SHOULD"), "suite/ledger/x.yaml", Flaw::OtherSuite),
+    (
+        "a manifest",
+        |it| replace(it, "manifests/it.yaml", "run: [it]", "run: [that]"),
+        "manifests/it.yaml",
+        Flaw::OtherManifest,
+    ),
+    (
+        "a manifest's name",
+        |it| replace(it, "manifests/it.yaml", "runtime: it", "runtime: that"),
+        "manifests/it.yaml",
+        Flaw::OtherManifest,
+    ),
+    ("the seed", |it| edit(it, REPORT, &[("/seed", json!(8))]), SEEN, Flaw::OtherSeed),
+    (
+        "the seed, everywhere",
+        |it| {
+            edit(it, REPORT, &[("/seed", json!(8))]);
+            let exhibits: Vec<String> = it.below("evidence").map(|(path, _)| format!("evidence/{path}")).collect();
+            for file in &exhibits {
+                edit(it, file, &[("/seed", json!(8))]);
+            }
+        },
+        SEEN,
+        Flaw::OtherDraws,
+    ),
+    ("the edition", |it| edit(it, REPORT, &[("/edition", json!("second"))]), REPORT, Flaw::OtherEdition),
+    ("the report's ledger", |it| edit(it, REPORT, &[("/ledger/1/level", json!("MAY"))]), REPORT, Flaw::OtherEdition),
+    ("the suite's hash", |it| edit(it, REPORT, &[("/suite", json!("0000"))]), REPORT, Flaw::OtherSuite),
+    ("a missing observation", |it| drop(it.0.remove(Utf8Path::new(SEEN))), SEEN, Flaw::NoEvidence),
+    (
+        "a missing second observation",
+        |it| drop(it.0.remove(Utf8Path::new("evidence/it/x-003-a-2.json"))),
+        "evidence/it/x-003-a-2.json",
+        Flaw::NoEvidence,
+    ),
+    (
+        "a missing manifest",
+        |it| drop(it.0.remove(Utf8Path::new("manifests/it.yaml"))),
+        "manifests/it.yaml",
+        Flaw::MissingFile,
+    ),
+    (
+        "a missing case",
+        |it| drop(it.0.remove(&Utf8Path::new("suite").join(CASE))),
+        "suite/cases/x-002-a.yaml",
+        Flaw::OtherSuite,
+    ),
+    (
+        "an observation too many",
+        |it| {
+            let copy = it.0[Utf8Path::new(SEEN)].clone();
+            it.0.insert("evidence/it/x-002-a-3.json".into(), copy);
+            edit(it, "evidence/it/x-002-a-3.json", &[("/attempt", json!(3))]);
+        },
+        "evidence/it/x-002-a-3.json",
+        Flaw::UnusedEvidence,
+    ),
+    (
+        "an observation of something else",
+        |it| {
+            let other = it.0[Utf8Path::new("evidence/it/x-001-a-1.json")].clone();
+            it.0.insert(SEEN.into(), other);
+        },
+        SEEN,
+        Flaw::OtherEvidence,
+    ),
+    (
+        "a row that was left out",
+        |it| edit(it, REPORT, &[("/runtimes", json!([]))]),
+        "manifests/it.yaml",
+        Flaw::OtherManifest,
+    ),
+    (
+        "a clause's column",
+        |it| edit(it, REPORT, &[("/runtimes/0/clauses/1/column", json!("escalation"))]),
+        REPORT,
+        Flaw::Report,
+    ),
+    ("a format of tomorrow", |it| edit(it, SEEN, &[("/version", json!(2))]), SEEN, Flaw::Unreadable),
+    ("no JSON", |it| replace(it, SEEN, "{", "["), SEEN, Flaw::Unreadable),
+];
+
 #[test]
 fn whoever_tampers_is_refused_for_the_named_reason_even_with_a_new_list_of_files() {
-    let tamperings: &[Tampering] = &[
-        (
-            "a verdict",
-            |it| edit(it, REPORT, &[(VERDICT, json!("pass")), (CHECK, json!("pass"))]),
-            REPORT,
-            Flaw::Verdict,
-        ),
-        ("a clause", |it| edit(it, REPORT, &[("/runtimes/0/clauses/1/outcome", json!("pass"))]), REPORT, Flaw::Verdict),
-        (
-            "what was observed, in the report",
-            |it| edit(it, REPORT, &[("/runtimes/0/clauses/1/cases/0/checks/0/observed", json!("it was late"))]),
-            REPORT,
-            Flaw::Verdict,
-        ),
-        (
-            "a flaky case",
-            |it| edit(it, REPORT, &[("/runtimes/0/clauses/2/outcome", json!("pass"))]),
-            REPORT,
-            Flaw::Verdict,
-        ),
-        ("a cell", |it| edit(it, REPORT, &[("/runtimes/0/cells/exit-codes/word", json!("Full"))]), REPORT, Flaw::Cell),
-        (
-            "an observation",
-            |it| {
-                for attempt in ["1", "2"] {
-                    let file = format!("evidence/it/x-002-a-{attempt}.json");
-                    edit(it, &file, &[("/seen/steps/0/end/exited", json!(0))]);
-                }
-            },
-            REPORT,
-            Flaw::Verdict,
-        ),
-        (
-            "a case's text",
-            |it| replace(it, &format!("suite/{CASE}"), "code: 0", "code: 1"),
-            "suite/cases/x-002-a.yaml",
-            Flaw::OtherSuite,
-        ),
-        (
-            "the ledger",
-            |it| replace(it, "suite/ledger/x.yaml", "MUST", "SHOULD"),
-            "suite/ledger/x.yaml",
-            Flaw::OtherSuite,
-        ),
-        (
-            "a manifest",
-            |it| replace(it, "manifests/it.yaml", "run: [it]", "run: [that]"),
-            "manifests/it.yaml",
-            Flaw::OtherManifest,
-        ),
-        (
-            "a manifest's name",
-            |it| replace(it, "manifests/it.yaml", "runtime: it", "runtime: that"),
-            "manifests/it.yaml",
-            Flaw::OtherManifest,
-        ),
-        ("the seed", |it| edit(it, REPORT, &[("/seed", json!(8))]), SEEN, Flaw::OtherSeed),
-        (
-            "the seed, everywhere",
-            |it| {
-                edit(it, REPORT, &[("/seed", json!(8))]);
-                let exhibits: Vec<String> = it.below("evidence").map(|(path, _)| format!("evidence/{path}")).collect();
-                exhibits.iter().for_each(|file| edit(it, file, &[("/seed", json!(8))]));
-            },
-            SEEN,
-            Flaw::OtherDraws,
-        ),
-        ("the edition", |it| edit(it, REPORT, &[("/edition", json!("second"))]), REPORT, Flaw::OtherEdition),
-        (
-            "the report's ledger",
-            |it| edit(it, REPORT, &[("/ledger/1/level", json!("MAY"))]),
-            REPORT,
-            Flaw::OtherEdition,
-        ),
-        ("the suite's hash", |it| edit(it, REPORT, &[("/suite", json!("0000"))]), REPORT, Flaw::OtherSuite),
-        ("a missing observation", |it| drop(it.0.remove(Utf8Path::new(SEEN))), SEEN, Flaw::NoEvidence),
-        (
-            "a missing second observation",
-            |it| drop(it.0.remove(Utf8Path::new("evidence/it/x-003-a-2.json"))),
-            "evidence/it/x-003-a-2.json",
-            Flaw::NoEvidence,
-        ),
-        (
-            "a missing manifest",
-            |it| drop(it.0.remove(Utf8Path::new("manifests/it.yaml"))),
-            "manifests/it.yaml",
-            Flaw::MissingFile,
-        ),
-        (
-            "a missing case",
-            |it| drop(it.0.remove(&Utf8Path::new("suite").join(CASE))),
-            "suite/cases/x-002-a.yaml",
-            Flaw::OtherSuite,
-        ),
-        (
-            "an observation too many",
-            |it| {
-                let copy = it.0[Utf8Path::new(SEEN)].clone();
-                it.0.insert("evidence/it/x-002-a-3.json".into(), copy);
-                edit(it, "evidence/it/x-002-a-3.json", &[("/attempt", json!(3))]);
-            },
-            "evidence/it/x-002-a-3.json",
-            Flaw::UnusedEvidence,
-        ),
-        (
-            "an observation of something else",
-            |it| {
-                let other = it.0[Utf8Path::new("evidence/it/x-001-a-1.json")].clone();
-                it.0.insert(SEEN.into(), other);
-            },
-            SEEN,
-            Flaw::OtherEvidence,
-        ),
-        (
-            "a row that was left out",
-            |it| edit(it, REPORT, &[("/runtimes", json!([]))]),
-            "manifests/it.yaml",
-            Flaw::OtherManifest,
-        ),
-        (
-            "a clause's column",
-            |it| edit(it, REPORT, &[("/runtimes/0/clauses/1/column", json!("escalation"))]),
-            REPORT,
-            Flaw::Report,
-        ),
-        ("a format of tomorrow", |it| edit(it, SEEN, &[("/version", json!(2))]), SEEN, Flaw::Unreadable),
-        ("no JSON", |it| replace(it, SEEN, "{", "["), SEEN, Flaw::Unreadable),
-    ];
     let whole = bundle();
-    for (what, tamper, file, flaw) in tamperings {
+    for (what, tamper, file, flaw) in TAMPERINGS {
         let mut bundle = whole.clone();
         tamper(&mut bundle);
         reseal(&mut bundle);

@@ -168,7 +168,7 @@ fn observations<P: Profile>(
     for (path, bytes) in bundle.below("evidence") {
         let file = Utf8Path::new("evidence").join(path);
         match exhibit::read::<P::Seen>(&file, bytes) {
-            Err(unreadable) => found.push(unreadable),
+            Err(unreadable) => found.push(*unreadable),
             Ok(exhibit) => {
                 found.extend(misplaced(&file, &exhibit, report, suite));
                 // By its place, not by its word: a verdict that rests on another's observation comes out otherwise.

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::conform::baseline::{Baseline, KNOWN_ONCE};
 use crate::conform::model::MODEL_SCRIPT;
 use crate::conform::{AgentCase, AgentManifest, Case, Claims, Clause, ConformanceReport, Defect, Manifest};
 use crate::diag::Format;
@@ -62,11 +63,30 @@ pub const CONFORMANCE_REPORT: Kind = Kind::of::<ConformanceReport>("conformance-
     .known_by(Marks { paths: &[], keys: &["edition", "judge", "suite", "runtimes"] })
     .written_in(Format::Json);
 
+/// The reds that are known.
+pub const BASELINE: Kind = Kind::of::<Baseline>("baseline", baselines)
+    .place("baseline.yaml, or a file of yours")
+    .known_by(Marks { paths: &["baseline.yaml", "*.baseline.yaml"], keys: &["version", "known"] })
+    .rules(&[KNOWN_ONCE]);
+
 /// Every kind of the judge.
 #[must_use]
 pub fn conform_kinds() -> Vec<Kind> {
-    let shared = [CONTRACT_LEDGER, CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONFORMANCE_REPORT, MODEL_SCRIPT];
+    let shared = [CONTRACT_LEDGER, CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONFORMANCE_REPORT, BASELINE, MODEL_SCRIPT];
     [RUNTIME_MANIFEST, CONTRACT_CASE, AGENT_MANIFEST, AGENT_CASE].into_iter().chain(shared).collect()
+}
+
+fn baselines() -> Vec<Value> {
+    vec![json!({
+        "version": 1,
+        "known": [{
+            "runtime": "mine",
+            "case": "exit-009-*",
+            "reason": "started-too-often",
+            "issue": "https://example.org/mine/issues/12",
+            "expires": "2026-12-31"
+        }]
+    })]
 }
 
 fn manifests() -> Vec<Value> {

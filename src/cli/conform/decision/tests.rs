@@ -32,7 +32,14 @@ fn report(runtimes: &[Value], more: &Value) -> ConformanceReport {
     serde_json::from_value(report).expect("a report")
 }
 
-const ASKED: Question<'_> = Question { named: true, require: &[], strict_claims: false, interrupted: None };
+const ASKED: Question<'_> = Question {
+    named: true,
+    require: &[],
+    strict_claims: false,
+    interrupted: None,
+    stale: false,
+    went_down: Some(false),
+};
 const SURVEY: Question<'_> = Question { named: false, ..ASKED };
 
 fn none() -> Value {
@@ -45,7 +52,7 @@ fn a_named_runtime_is_held_against_the_contract() {
         ("pass", ExitStatus::Success),
         ("warn", ExitStatus::Success),
         ("fail", ExitStatus::NotConforming),
-        ("expected-fail", ExitStatus::NotConforming),
+        ("expected-fail", ExitStatus::Success),
         ("flaky", ExitStatus::NotConforming),
         ("not-observed", ExitStatus::Incomplete),
         ("could-not-run", ExitStatus::Incomplete),
@@ -107,7 +114,7 @@ fn the_last_line_says_the_exit_code() {
         (ExitStatus::ClaimsDiffer, ASKED, "(exit code 5)"),
         (ExitStatus::Interrupted, SURVEY, "before its time (exit code 130)"),
     ] {
-        let said = sentence(status, &question);
+        let said = sentence(status, &question, &report(&[], &none()));
         assert!(said.contains(part), "{said}");
     }
 }
@@ -174,4 +181,46 @@ fn an_agent_is_held_against_what_it_is_known_to_break_in_a_part_of_the_suite_too
     assert_eq!(decide(&gone, &SURVEY), ExitStatus::NotConforming, "the whole suite can say that a known red is gone");
     let red = report(&[agent("fail", json!({"X-001": "not-told"}))], &quick);
     assert_eq!(decide(&red, &ASKED), ExitStatus::NotConforming, "a named one is held against the profile");
+}
+
+#[test]
+fn what_no_longer_fits_or_went_down_fails_and_what_cannot_be_compared_is_incomplete() {
+    let report = report(&[runtime("pass", &none())], &none());
+    for (question, status) in [
+        (Question { stale: true, ..ASKED }, ExitStatus::NotConforming),
+        (Question { went_down: Some(true), ..ASKED }, ExitStatus::NotConforming),
+        (Question { went_down: None, ..ASKED }, ExitStatus::Incomplete),
+        (ASKED, ExitStatus::Success),
+    ] {
+        assert_eq!(decide(&report, &question), status, "{question:?}");
+    }
+}
+
+#[test]
+fn what_a_known_red_keeps_from_running_is_excused_with_it_and_nothing_else_is() {
+    let clause = |id: &str, outcome: &str, reason: &str| {
+        let check = json!({"outcome": outcome, "reason": reason, "expected": "e", "observed": "o"});
+        let case =
+            json!({"id": "x", "title": "t", "outcome": outcome, "time": "real", "elapsed_ms": 1, "checks": [check]});
+        json!({"id": id, "column": "exit-codes", "level": "MUST", "outcome": outcome, "cases": [case]})
+    };
+    let known = clause("X-001", "expected-fail", "started-too-often");
+    let follows = clause("X-002", "could-not-run", "needs-red");
+    for (third, status) in [
+        (clause("X-003", "pass", "as-expected"), ExitStatus::Success),
+        (clause("X-003", "could-not-run", "not-started"), ExitStatus::Incomplete),
+        (clause("X-003", "not-observed", "no-verb"), ExitStatus::Incomplete),
+        (clause("X-003", "fail", "started-too-often"), ExitStatus::NotConforming),
+    ] {
+        let clauses = json!({"clauses": [known.clone(), follows.clone(), third.clone()]});
+        assert_eq!(decide(&report(&[runtime("pass", &clauses)], &none()), &ASKED), status, "{third}");
+    }
+    let unknown = json!({"clauses": [clause("X-001", "pass", "as-expected"), follows]});
+    assert_eq!(decide(&report(&[runtime("pass", &unknown)], &none()), &ASKED), ExitStatus::Incomplete);
+}
+
+#[test]
+fn what_was_left_out_by_hand_is_no_success() {
+    let part = report(&[runtime("pass", &none())], &json!({"skip": "X-002"}));
+    assert_eq!(decide(&part, &ASKED), ExitStatus::Incomplete);
 }
