@@ -36,6 +36,17 @@ fn an_output_that_cannot_be_written_is_no_defect() {
 }
 
 #[test]
+fn a_reader_that_has_read_enough_is_no_failure() {
+    for (program, arguments) in [(RUN, &["config"][..]), (VALIDATE, &["list"]), (CONFORM, &["list"])] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = Command::new(program).args(arguments).stdout(writer).stderr(Stdio::piped()).output();
+        let output = output.expect("it runs");
+        assert_eq!((output.status.code(), &output.stderr[..]), (Some(0), &b""[..]), "{program}: {output:?}");
+    }
+}
+
+#[test]
 fn an_argument_that_is_no_text_is_wrong_usage() {
     for program in [RUN, VALIDATE, CONFORM] {
         let output = Command::new(program).arg(OsStr::from_bytes(b"\xff")).output().expect("it runs");

@@ -13,9 +13,15 @@ pub(super) const CYAN: Style = AnsiColor::Cyan.on_default().bold();
 /// Writes text to standard output.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::new(ExitStatus::WriteFailed, NotWritten(error)))
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).or_else(|error| heard(error).map(drop))
+}
+
+/// What a failed write to standard output means: `false`, where its reader has read enough and is gone (`| head`).
+pub(super) fn heard(error: io::Error) -> Result<bool, Failure> {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Ok(false);
+    }
+    Err(Failure::new(ExitStatus::WriteFailed, NotWritten(error)))
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::refusal::of_run;
 use super::show::print_json;
+use crate::cli::console::heard;
 use crate::cli::{ExitStatus, Failure};
 use crate::contract::Phase;
 use crate::store::Layout;
@@ -32,8 +33,8 @@ pub(super) fn logs(
         return print_json(&json!({ "phase": phase, "attempt": log.attempt, "log": log.path, "bytes": log.length() }))
             .map(|()| ExitStatus::Success);
     }
-    log.print()?;
-    if follow { followed(layout, phase, attempt, log) } else { Ok(ExitStatus::Success) }
+    let heard = log.print()?;
+    if follow && heard { followed(layout, phase, attempt, log) } else { Ok(ExitStatus::Success) }
 }
 
 /// Goes on as long as somebody works, from one attempt to the next.
@@ -45,8 +46,7 @@ fn followed(layout: &Layout, phase: Phase, attempt: Option<u32>, mut log: Log) -
             log.print()?;
             log = next;
         }
-        log.print()?;
-        if !working {
+        if !log.print()? || !working {
             return Ok(ExitStatus::Success);
         }
         std::thread::sleep(LOOK);
@@ -65,7 +65,8 @@ impl Log {
         self.path.metadata().map_or(0, |metadata| metadata.len())
     }
 
-    fn print(&mut self) -> Result<(), Failure> {
+    /// Prints what is new; whether anybody reads it.
+    fn print(&mut self) -> Result<bool, Failure> {
         let failed = |source| FileError { action: "read", path: self.path.clone(), source };
         let no_input = |error: FileError| Failure::new(ExitStatus::NoInput, error);
         let mut file = File::open(&self.path).map_err(failed).map_err(no_input)?;
@@ -78,9 +79,11 @@ impl Log {
                 break;
             }
             self.printed += count as u64;
-            out.write_all(&buffer[..count]).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
+            if let Err(error) = out.write_all(&buffer[..count]) {
+                return heard(error);
+            }
         }
-        out.flush().map_err(|error| Failure::new(ExitStatus::WriteFailed, error))
+        out.flush().map(|()| true).or_else(heard)
     }
 }
 
