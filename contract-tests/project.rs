@@ -125,7 +125,7 @@ fn kind_of(file: &Path) -> Option<&'static str> {
 /// The kind of a file in `.loa-run/`; `None` for what the runtime keeps for itself.
 fn own_kind_of(file: &Path) -> Option<&'static str> {
     match file.file_name().and_then(|name| name.to_str()).expect("UTF-8") {
-        "run.yaml" | "lock" | "history.jsonl" => None,
+        "run.yaml" | "note.yaml" | "lock" | "history.jsonl" => None,
         "result.json" => Some("phase-result"),
         "signals.jsonl" | "events.jsonl" => Some("signal"),
         name if name.strip_suffix(".log").is_some() => None,

@@ -167,7 +167,10 @@ fn init_writes_a_configuration_and_never_over_one() {
     let workspace = Workspace::only(&[]);
     workspace.loa(&["init"]).exits(74).says(&["never overwritten"]);
     std::fs::remove_file(workspace.path(".loa.config.yaml")).expect("removed");
-    workspace.loa(&["init"]).exits(0);
+    let wrote = workspace.loa(&["init"]).exits(0).stdout;
+    assert!(wrote.starts_with("wrote "), "{wrote}");
+    let kept = workspace.loa(&["init", "--ignore"]).exits(0).stdout;
+    assert!(kept.starts_with("left as it is: "), "{kept}");
     workspace.loa(&["run", "--plan", "plan.json", "--dry-run"]).exits(78).says(&["phases"]);
     workspace.loa(&["run", "--dry-run"]).exits(78).says(&["preflight", "command"]);
 }

@@ -200,6 +200,7 @@ fn a_daemon_of_a_session_that_called_its_human_and_died_is_ended_by_the_next() {
     let record = workspace.read(".loa-run/run.yaml");
     assert!(record.contains("status: 'running'"), "{record}");
     workspace.write(".loa-run/run.yaml", &record.replace("status: 'running'", "status: 'resolved'"));
+    workspace.write(".loa-run/note.yaml", "");
     workspace.write("go", "");
     workspace.resume().exits(0).says(&["ended"]);
     assert!(!alive(workspace.read("daemon").trim()));

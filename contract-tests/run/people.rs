@@ -217,3 +217,43 @@ fn init_offers_what_is_no_work_for_gitignore_and_leaves_the_rest_alone() {
     workspace.loa(&["init", "--ignore"]).exits(0);
     assert_eq!(workspace.read(".gitignore"), "target\n.loa-checkpoint/\n.loa-run/\n", "once is enough");
 }
+
+#[test]
+fn whoever_interrupts_a_run_is_told_how_it_goes_on_and_status_says_it_too() {
+    let workspace = Workspace::only(&[("design", "test -f go && exit 0; touch up; sleep 60")]);
+    let run = workspace.start();
+    until("the phase is up", || workspace.path("up").exists());
+    let pid = rustix::process::Pid::from_raw(i32::try_from(run.id()).expect("a pid")).expect("a pid");
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("sent");
+    super::workspace::collected(run).exits(130).says(&["interrupted; nothing is lost, `loa-run resume` goes on"]);
+    let status = workspace.loa(&["status"]).exits(0).stdout;
+    assert!(status.contains("interrupted; `loa-run resume` goes on"), "{status}");
+    workspace.write("go", "");
+    workspace.resume().exits(0);
+    assert!(!workspace.loa(&["status"]).stdout.contains("resume"));
+}
+
+#[test]
+fn tokens_are_shown_where_they_are_known() {
+    let says = r#"echo '{"type":"USAGE","context_tokens":4711}' >> $LOA_SIGNAL_FILE
+        echo '{"metrics":{"tokens_used":8500}}' > $LOA_RESULT_FILE"#;
+    let workspace = Workspace::only(&[("design", says)]);
+    workspace.run().exits(0).says(&["design: done in ", " with 8500 tokens: "]);
+    let status = workspace.loa(&["status"]).exits(0).stdout;
+    assert!(status.contains(", 4711 tokens in the context\n"), "{status}");
+}
+
+#[test]
+fn without_an_execution_a_resume_says_so_whatever_the_configuration_lacks() {
+    let workspace = Workspace::only(&[]);
+    workspace.resume().exits(66).says(&["there is no execution", "`loa-run run` begins one"]);
+}
+
+#[test]
+fn doctor_looks_at_the_plan_that_it_is_given() {
+    let workspace = Workspace::only(&[]);
+    workspace.write("plan.json", r#"{"phases":[{"id":"design","command":["no-such-program-here"]}]}"#);
+    let found = workspace.loa(&["doctor", "--plan", "plan.json"]).exits(2).stdout;
+    assert!(found.contains("BAD   design: `no-such-program-here` is not found"), "{found}");
+    assert!(!found.contains("preflight"), "{found}");
+}

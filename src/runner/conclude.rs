@@ -29,6 +29,7 @@ impl Engine<'_> {
             exit: checkpoint.exit_code,
             summary: &checkpoint.summary,
             duration: concluded.duration,
+            tokens: checkpoint.metrics.and_then(|metrics| metrics.tokens_used),
             checkpoint: &self.layout.checkpoint(phase),
         });
         if let Some(reason) = &concluded.last.result_refused {
@@ -36,7 +37,7 @@ impl Engine<'_> {
             self.listener.on(&Progress::Notice { text: &text });
         }
         self.record().active = None;
-        self.count(phase, concluded);
+        let changed = self.count(phase, concluded);
         let facts = Facts {
             outcome: &concluded.outcome,
             remediable: concluded.remediable,
@@ -44,19 +45,22 @@ impl Engine<'_> {
             otherwise: trigger_for_failure(&concluded.outcome, &concluded.failures),
         };
         match decide(&facts) {
+            // Nobody else writes down, durably, that the audit is satisfied.
+            Step::Proceed if changed => self.save().map(|()| None),
             Step::Proceed => Ok(None),
             Step::Remediate => self.remediate().map(|()| None),
             Step::Escalate(trigger) => self.escalate(trigger, phase, None, &checkpoint.summary).map(Some),
         }
     }
 
-    /// Brings the outcome to the counters.
-    fn count(&mut self, phase: Phase, concluded: &Concluded) {
+    /// Brings the outcome to the counters; whether they are others now.
+    fn count(&mut self, phase: Phase, concluded: &Concluded) -> bool {
+        let before = self.standing.record.clone();
         if concluded.last.overflow {
             self.record().counters.context_overflowed();
         }
         if phase != Phase::Audit {
-            return;
+            return self.standing.record != before;
         }
         let findings = findings(concluded);
         if concluded.outcome.exit == PhaseExit::Success {
@@ -72,6 +76,7 @@ impl Engine<'_> {
             self.record().counters.audit_failed(signature);
         }
         self.record().findings = findings;
+        self.standing.record != before
     }
 
     fn mark(&self, findings: &[Finding]) -> CycleMark {

@@ -209,7 +209,7 @@ impl Engine<'_> {
             return Ok(Some(Stop::RunTimeout));
         }
         if self.charged.since(self.saved) >= HEARTBEAT {
-            self.save_soon()?;
+            self.save()?;
         }
         Ok(None)
     }
@@ -241,11 +241,9 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Writes the record for whoever looks; after a power cut the earlier one may be back.
+    /// Writes the record for whoever looks, and for a session after our death; a power cut may take it back.
     pub(super) fn save_soon(&mut self) -> Result<(), RunError> {
         self.stamp();
-        note_record(&self.layout, &self.standing.record)?;
-        self.saved = clock::now();
-        Ok(())
+        Ok(note_record(&self.layout, &self.standing.record)?)
     }
 }

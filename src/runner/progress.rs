@@ -156,6 +156,8 @@ pub enum Progress<'a> {
         summary: &'a str,
         /// How long it took, the waits between its attempts included.
         duration: Duration,
+        /// What it says to have used of a model's tokens.
+        tokens: Option<u64>,
         /// Its checkpoint.
         checkpoint: &'a Path,
     },

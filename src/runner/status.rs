@@ -10,7 +10,9 @@ use super::conclude::UNVERIFIED;
 use super::session::{blank_record, newest};
 use super::standing::Standing;
 use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress};
-use crate::store::{Layout, OriginKind, RecordedOverride, RunOrigin, RunStatus, read_checkpoints, read_record};
+use crate::store::{
+    Layout, OriginKind, RecordedOverride, RunOrigin, RunStatus, read_checkpoints, read_context_state, read_record,
+};
 use crate::system::clock;
 use crate::system::lock::{Holder, Lock};
 
@@ -30,6 +32,9 @@ pub struct Status {
     pub elapsed_ms: u64,
     /// Remediation loops so far.
     pub remediation_loops: u32,
+    /// The tokens in the context, as they were last known; absent when nobody said any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
     /// The attempt of the phase that is being worked on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
@@ -76,6 +81,7 @@ pub struct Pending {
 pub fn status(layout: &Layout) -> Result<Status, RunError> {
     let standing = standing(layout)?;
     let process = Lock::holder(&layout.lock())?;
+    let context = read_context_state(layout)?;
     let record = &standing.record;
     let working = record.active.as_ref().filter(|_| record.status == RunStatus::Running);
     let statuses = standing.statuses(working.map(|active| active.phase));
@@ -96,6 +102,7 @@ pub fn status(layout: &Layout) -> Result<Status, RunError> {
         started_at: record.started_at,
         elapsed_ms: u64::try_from(record.counters.elapsed().as_millis()).unwrap_or(u64::MAX),
         remediation_loops: record.counters.remediation_loops(),
+        context_tokens: context.map(|state| state.current_tokens).filter(|tokens| *tokens > 0),
         attempt: working.map(|active| active.attempt),
         flags: record.overrides.iter().map(flag).collect(),
         phases: record.phases.iter().map(line).collect(),

@@ -6,7 +6,7 @@
 //!
 //! | format | version | since |
 //! |---|---|---|
-//! | `.loa-run/run.yaml` | 1 | 0.1.0 |
+//! | `.loa-run/run.yaml`, `.loa-run/note.yaml` | 1 | 0.1.0 |
 //! | `.loa-run/sessions/<phase>.yaml` | 1 | 0.1.0 |
 //! | `.loa-run/history.jsonl`, in every line | 1 | 0.1.0 |
 //! | `.loa-checkpoint/context-state.yaml` | 1 | 0.1.0 |
@@ -74,9 +74,18 @@ pub(super) fn write(path: &Path, value: &impl Serialize, privacy: Privacy) -> Re
     Ok(files::write_durably(path, yaml_for(path, value)?.as_bytes(), privacy)?)
 }
 
-/// Writes what a power cut may take back to what was there before.
+/// The last line of what is written without a sync: after a power cut a file may end anywhere.
+const WHOLE: &str = "# whole\n";
+
+/// Writes what a power cut may take away.
 pub(super) fn note(path: &Path, value: &impl Serialize, privacy: Privacy) -> Result<(), StoreError> {
-    Ok(files::replace(path, yaml_for(path, value)?.as_bytes(), privacy)?)
+    Ok(files::replace(path, (yaml_for(path, value)? + WHOLE).as_bytes(), privacy)?)
+}
+
+/// Reads what [`note`] wrote; `None` when it is not there, not whole, or of another version.
+pub(super) fn read_noted<T: DeserializeOwned>(path: &Path, known: u32) -> Option<T> {
+    let noted = bytes(path).ok()??;
+    if noted.ends_with(WHOLE.as_bytes()) { read_own(path, known).ok()? } else { None }
 }
 
 fn yaml_for(path: &Path, value: &impl Serialize) -> Result<String, StoreError> {

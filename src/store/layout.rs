@@ -16,6 +16,8 @@ impl Layout {
 
     /// The name of the history's file.
     pub(super) const HISTORY: &'static str = "history.jsonl";
+    /// The name of the record's volatile copy.
+    pub(super) const NOTE: &'static str = "note.yaml";
     /// The name of what was the history's file before it grew too long.
     pub(super) const EARLIER_HISTORY: &'static str = "history.1.jsonl";
 
@@ -82,6 +84,12 @@ impl Layout {
     #[must_use]
     pub fn record(&self) -> PathBuf {
         self.run().join("run.yaml")
+    }
+
+    /// `.loa-run/note.yaml`: the same, a little later, until the next power cut.
+    #[must_use]
+    pub fn note(&self) -> PathBuf {
+        self.run().join(Self::NOTE)
     }
 
     /// `.loa-run/history.jsonl`: what happened, line by line.

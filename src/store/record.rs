@@ -1,4 +1,7 @@
 //! `.loa-run/run.yaml`: what a resume needs and the checkpoints do not say. Ours; format version 1.
+//!
+//! Beside it may lie `note.yaml`, the same record a little later, written without a sync: it survives our death but no
+//! power cut, so it counts only when it is whole and newer.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +9,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::format::{note, read_own, write};
+use super::format::{note, read_noted, read_own, write};
 use super::{Layout, StoreError};
 use crate::contract::{EscalationTrigger, ExecutionId, Finding, Phase, Resolution, SessionId};
 use crate::policy::{Signature, TriggerCounters};
@@ -212,13 +215,13 @@ pub fn write_record(layout: &Layout, record: &RunRecord) -> Result<(), StoreErro
     write(&layout.record(), record, Privacy::Private)
 }
 
-/// Writes the record, whole but not yet durable: a power cut may bring the earlier one back, as if we had died before.
-/// For what a resume can do without, such as that a first attempt began.
+/// Writes the record beside the durable one: a power cut may bring that one back, as if we had died before. For what a
+/// resume can do without, such as that a first attempt began.
 ///
 /// # Errors
 /// [`StoreError`]; the earlier record is then untouched.
 pub fn note_record(layout: &Layout, record: &RunRecord) -> Result<(), StoreError> {
-    note(&layout.record(), record, Privacy::Private)
+    note(&layout.note(), record, Privacy::Private)
 }
 
 /// The record of the workspace's execution; `None` before the first.
@@ -230,5 +233,50 @@ pub fn read_record(layout: &Layout) -> Result<Option<RunRecord>, StoreError> {
 }
 
 pub(super) fn read_record_in(folder: &Path) -> Result<Option<RunRecord>, StoreError> {
-    read_own(&folder.join("run.yaml"), RECORD_VERSION)
+    let record: Option<RunRecord> = read_own(&folder.join("run.yaml"), RECORD_VERSION)?;
+    // Half of one, or one that cannot be read, is none.
+    let noted: Option<RunRecord> = read_noted(&folder.join(Layout::NOTE), RECORD_VERSION);
+    Ok(record.map(|record| noted.filter(|noted| noted.follows(&record)).unwrap_or(record)))
+}
+
+impl RunRecord {
+    /// Whether this is the same execution in the same session, later.
+    fn follows(&self, other: &Self) -> bool {
+        let same = (&self.execution_id, self.epoch) == (&other.execution_id, other.epoch);
+        same && self.updated_at > other.updated_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::files;
+
+    #[test]
+    fn a_note_counts_when_it_is_whole_later_and_of_the_same_session() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let layout = Layout::new(folder.path());
+        let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/formats/1/run.yaml");
+        let text = files::read(Path::new(fixture), 1 << 20).expect("a record");
+        let record: RunRecord = serde_yaml::from_slice(&text).expect("a record");
+        write_record(&layout, &record).expect("written");
+        let later = |seconds| record.updated_at + jiff::SignedDuration::from_secs(seconds);
+        let read = |note: &RunRecord| {
+            note_record(&layout, note).expect("noted");
+            read_record(&layout).expect("readable").expect("a record").updated_at
+        };
+        let noted = RunRecord { updated_at: later(1), ..record.clone() };
+        assert_eq!(read(&noted), later(1));
+        let earlier = RunRecord { updated_at: later(-1), ..record.clone() };
+        assert_eq!(read(&earlier), later(0));
+        assert_eq!(read(&RunRecord { epoch: record.epoch + 1, ..noted.clone() }), later(0), "of another session");
+        note_record(&layout, &noted).expect("noted");
+        let whole = files::read(&layout.note(), 1 << 20).expect("there");
+        for length in 0..whole.len() {
+            files::replace(&layout.note(), &whole[..length], Privacy::Private).expect("cut");
+            assert_eq!(read_record(&layout).expect("readable").expect("a record"), record, "cut at {length}");
+        }
+        files::replace(&layout.note(), &vec![0; whole.len()], Privacy::Private).expect("zeroed");
+        assert_eq!(read_record(&layout).expect("readable"), Some(record));
+    }
 }

@@ -61,12 +61,14 @@ impl Privacy {
 /// # Errors
 /// [`FileError`] when any step fails; the old content is then untouched.
 pub fn write_durably(path: &Path, content: &[u8], privacy: Privacy) -> Result<(), FileError> {
-    replace(path, content, privacy)?;
+    let unfinished = unfinished(path, content, privacy)?;
+    unfinished.as_file().sync_all().map_err(FileError::at("write", path))?;
+    unfinished.persist(path).map_err(|error| FileError::at("write", path)(error.error))?;
     sync_folder(folder_of(path))
 }
 
-/// Replaces a file's content, for less than [`write_durably`]: whoever reads it, after a power cut too, finds the old
-/// content or the new one, whole; the new one for certain only after the next durable write in the folder.
+/// Replaces a file's content without a sync: whoever reads it finds the old content or the new one, whole, also when we
+/// died; after a power cut anything may stand there, or nothing.
 ///
 /// # Errors
 /// [`FileError`] when any step fails; the old content is then untouched.
@@ -82,11 +84,12 @@ pub fn replace(path: &Path, content: &[u8], privacy: Privacy) -> Result<(), File
 /// [`FileError`]; with [`io::ErrorKind::AlreadyExists`] inside when something has the name.
 pub fn create_durably(path: &Path, content: &[u8], privacy: Privacy) -> Result<(), FileError> {
     let unfinished = unfinished(path, content, privacy)?;
+    unfinished.as_file().sync_all().map_err(FileError::at("create", path))?;
     unfinished.persist_noclobber(path).map_err(|error| FileError::at("create", path)(error.error))?;
     sync_folder(folder_of(path))
 }
 
-/// The content under a temporary name beside the file, on disk.
+/// The content under a temporary name beside the file, not synced yet.
 fn unfinished(path: &Path, content: &[u8], privacy: Privacy) -> Result<NamedTempFile, FileError> {
     let failed = || FileError::at("write", path);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -97,7 +100,6 @@ fn unfinished(path: &Path, content: &[u8], privacy: Privacy) -> Result<NamedTemp
         .tempfile_in(folder_of(path))
         .map_err(failed())?;
     file.write_all(content).map_err(failed())?;
-    file.as_file().sync_all().map_err(failed())?;
     Ok(file)
 }
 

@@ -115,7 +115,11 @@ pub(super) enum Verb {
         follow: bool,
     },
     /// Look whether a run could work here, and what would stand in its way
-    Doctor,
+    Doctor {
+        /// The plan to be executed, when there is no execution yet
+        #[arg(long, value_name = "FILE")]
+        plan: Option<PathBuf>,
+    },
     /// Write a commented configuration
     Init {
         /// Add what belongs to a run, and not to the work, to .gitignore

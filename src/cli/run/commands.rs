@@ -73,7 +73,7 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
             answer(&layout, &resolution(*action, file.as_deref(), notes.as_deref())?, args)
         }
         Verb::Logs { phase, attempt, follow } => logs(&layout, *phase, *attempt, *follow, args.json),
-        Verb::Doctor => doctor(&layout, args),
+        Verb::Doctor { plan } => doctor(&layout, plan.as_deref(), args),
         Verb::Config { explain } => config(&settings(&layout, args)?, *explain, args.json),
         Verb::Report { output, execution } => report(&layout, execution.as_deref(), output.as_deref(), args.json),
         Verb::Escalations { execution } => escalations(&layout, execution.as_deref(), args.json),
@@ -83,6 +83,8 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
 
 /// What it takes to go on with the execution that is there.
 fn resumption(args: &LoaRun, layout: Layout, plan: Option<&Path>) -> Result<Request, Failure> {
+    // Where there is nothing, nobody wants to hear what is wrong with the configuration.
+    state(&layout).map_err(of_run)?;
     let origin = match plan {
         Some(plan) => origin(Some(plan))?,
         None => recorded_origin(&layout)?,
@@ -156,11 +158,7 @@ fn execute(args: &LoaRun, request: Request, runtime: &Runtime) -> Result<ExitSta
         Engine::begin(request, interrupts, &mut recorder).map_err(of_run)?
     };
     let end = runtime.block_on(engine.run()).map_err(of_run)?;
-    match &end {
-        End::Paused(pause) => terminal.pause(*pause),
-        // A call was surfaced before anybody else was told of it.
-        End::Escalated(_) | End::Completed | End::Interrupted(_) => {}
-    }
+    terminal.part(&end);
     // All of it is shown before anything else is said.
     drop(terminal);
     if args.json {
@@ -206,15 +204,16 @@ fn show_status(layout: &Layout, json: bool) -> Result<ExitStatus, Failure> {
 fn init(layout: &Layout, ignore: bool, json: bool) -> Result<ExitStatus, Failure> {
     let path = layout.workspace().join(FILE_NAME);
     let written = files::create_durably(&path, TEMPLATE.as_bytes(), Privacy::Shared);
-    match written {
+    let exists = |error: &FileError| error.source.kind() == std::io::ErrorKind::AlreadyExists;
+    let new = match written {
         // Asked for the other file, nobody minds that this one is there.
-        Err(error) if ignore && error.source.kind() == std::io::ErrorKind::AlreadyExists => {}
-        written => written.map_err(|error| {
-            let exists = error.source.kind() == std::io::ErrorKind::AlreadyExists;
-            let failure = Failure::new(ExitStatus::WriteFailed, error);
-            if exists { failure.hint("a configuration is there already, and is never overwritten") } else { failure }
-        })?,
-    }
+        Err(error) if ignore && exists(&error) => false,
+        Err(error) => {
+            let hint = exists(&error).then_some("a configuration is there already, and is never overwritten");
+            return Err(hint.into_iter().fold(Failure::new(ExitStatus::WriteFailed, error), Failure::hint));
+        }
+        Ok(()) => true,
+    };
     let missing: Vec<&str> = Layout::OWN
         .iter()
         .filter(|folder| git::is_ignored(layout.workspace(), folder) == Some(false))
@@ -225,10 +224,14 @@ fn init(layout: &Layout, ignore: bool, json: bool) -> Result<ExitStatus, Failure
     }
     if json {
         print_json(
-            &json!({ "written": path, "ignored": ignore, "not_ignored": if ignore { vec![] } else { missing } }),
+            &json!({ "written": new.then_some(path), "ignored": ignore, "not_ignored": if ignore { vec![] } else { missing } }),
         )?;
     } else {
-        print(&format!("wrote {}\n", path.display()))?;
+        let kept = if new { "wrote" } else { "left as it is:" };
+        print(&format!("{kept} {}\n", path.display()))?;
+        if ignore && !missing.is_empty() {
+            print(&format!("added to .gitignore: {}\n", missing.join(", ")))?;
+        }
         if !ignore && !missing.is_empty() {
             let names: Vec<String> = missing.iter().map(|folder| format!("{folder}/")).collect();
             say(format_args!(

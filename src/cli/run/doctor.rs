@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::args::LoaRun;
-use super::given::{planned, recorded_origin, settings};
+use super::given::{origin, planned, recorded_origin, settings};
 use super::show::print_json;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
@@ -44,8 +44,8 @@ impl Check {
 }
 
 /// Looks at everything, and ends with 2 when something is bad.
-pub(super) fn doctor(layout: &Layout, args: &LoaRun) -> Result<ExitStatus, Failure> {
-    let mut checks = programs(layout, args);
+pub(super) fn doctor(layout: &Layout, plan: Option<&Path>, args: &LoaRun) -> Result<ExitStatus, Failure> {
+    let mut checks = programs(layout, plan, args);
     checks.extend([repository(layout), disk(layout), lock(layout), children(layout), records(layout), ignored(layout)]);
     let bad = checks.iter().any(|check| check.state == State::Bad);
     if args.json {
@@ -67,11 +67,11 @@ fn line(check: &Check) -> String {
 }
 
 /// The configuration, and every program that its phases name.
-fn programs(layout: &Layout, args: &LoaRun) -> Vec<Check> {
+fn programs(layout: &Layout, asked: Option<&Path>, args: &LoaRun) -> Vec<Check> {
     let name = "configuration";
     let plan = settings(layout, args).and_then(|settings| {
-        let plan =
-            recorded_origin(layout).and_then(|origin| planned(&origin, &settings).map_err(super::refusal::of_run));
+        let origin = if asked.is_some() { origin(asked) } else { recorded_origin(layout) };
+        let plan = origin.and_then(|origin| planned(&origin, &settings).map_err(super::refusal::of_run));
         plan.map(|plan| (settings, plan))
     });
     match plan {

@@ -9,6 +9,7 @@ use super::terminal::span;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::runner::{Plan, Status, Work};
+use crate::store::RunStatus;
 
 /// Writes a value to standard output as one JSON document.
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
@@ -25,18 +26,21 @@ pub(super) fn status_text(status: &Status) -> String {
 }
 
 fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
-    let dead = status.process.is_none() && status.status == crate::store::RunStatus::Running;
+    let dead = status.process.is_none() && status.status == RunStatus::Running;
     let (word, note) = match (&status.process, dead) {
         (Some(holder), _) => (status.status.as_str(), format!(", process {} since {}", holder.pid, holder.since)),
         (None, true) => ("died", ", its process is gone; `loa-run resume` goes on".to_owned()),
+        (None, false) if goes_on(status.status) => (status.status.as_str(), "; `loa-run resume` goes on".to_owned()),
         (None, false) => (status.status.as_str(), String::new()),
     };
     writeln!(text, "{}: {word}{note}", status.execution_id)?;
     let elapsed = span(Duration::from_millis(status.elapsed_ms));
     writeln!(
         text,
-        "started {}, {elapsed} of work, {} remediation loops\n",
-        status.started_at, status.remediation_loops
+        "started {}, {elapsed} of work, {} remediation loops{}\n",
+        status.started_at,
+        status.remediation_loops,
+        status.context_tokens.map(|tokens| format!(", {tokens} tokens in the context")).unwrap_or_default(),
     )?;
     if !status.flags.is_empty() {
         writeln!(text, "  started with {}\n", status.flags.join(" "))?;
@@ -50,6 +54,11 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
         writeln!(text, "  answer: loa-run resolve fix_and_resume    (or skip_phase, reset, abort)")?;
     }
     Ok(())
+}
+
+/// Whether nothing but a resume is missing.
+fn goes_on(status: RunStatus) -> bool {
+    matches!(status, RunStatus::Interrupted | RunStatus::Resolved | RunStatus::Ready)
 }
 
 /// What would run, for people.

@@ -54,13 +54,18 @@ impl Terminal {
     }
 
     /// Says why the run ends here and how it goes on.
-    pub(super) fn pause(&mut self, pause: Pause) {
-        let text = match pause {
-            Pause::Limit(Some(until)) => {
+    pub(super) fn part(&mut self, end: &End) {
+        let text = match end {
+            End::Paused(Pause::Limit(Some(until))) => {
                 format!("a limit of the provider is lifted at {until}; `loa-run resume` goes on then")
             }
-            Pause::Limit(None) => "a limit of the provider is reached; `loa-run resume` tries again".to_owned(),
-            Pause::AgentCancelled => "somebody stopped the agent; `loa-run resume` goes on".to_owned(),
+            End::Paused(Pause::Limit(None)) => {
+                "a limit of the provider is reached; `loa-run resume` tries again".to_owned()
+            }
+            End::Paused(Pause::AgentCancelled) => "somebody stopped the agent; `loa-run resume` goes on".to_owned(),
+            End::Interrupted(_) => "interrupted; nothing is lost, `loa-run resume` goes on".to_owned(),
+            // A call was surfaced before anybody else was told of it.
+            End::Escalated(_) | End::Completed => return,
         };
         self.say(&text);
     }
@@ -118,9 +123,10 @@ fn sentence(progress: &Progress<'_>) -> String {
             };
             format!("{phase}: {level} compaction{how}")
         }
-        Progress::PhaseEnded { phase, exit, summary, duration, checkpoint } => {
+        Progress::PhaseEnded { phase, exit, summary, duration, tokens, checkpoint } => {
             let word = if *exit == PhaseExit::Success { "done" } else { "failed" };
-            format!("{phase}: {word} in {}: {summary} [{}]", span(*duration), checkpoint.display())
+            let tokens = tokens.map(|tokens| format!(" with {tokens} tokens")).unwrap_or_default();
+            format!("{phase}: {word} in {}{tokens}: {summary} [{}]", span(*duration), checkpoint.display())
         }
         Progress::AgentStarted { .. }
         | Progress::AgentTurn { .. }
