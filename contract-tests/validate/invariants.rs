@@ -48,6 +48,7 @@ pub(crate) fn read_as(kind: &str, value: &serde_json::Value) -> Result<(), serde
     match kind {
         "checkpoint" => typed::<contract::Checkpoint>(value),
         "escalation-report" => typed::<contract::EscalationReport>(value),
+        "resolution" => typed::<contract::Resolution>(value),
         "context-state" => typed::<contract::ContextState>(value),
         "operator-type" => typed::<contract::OperatorRecord>(value),
         "execution-state" => typed::<contract::ExecutionState>(value),

@@ -14,18 +14,13 @@ use crate::contract::{Resolution, ResolutionAction};
 use crate::diag::Budget;
 use crate::diag::render::all;
 use crate::runner::{Awaited, await_resolution, resolve};
-use crate::schema::{Checker, Kind};
+use crate::schema::{Checker, RESOLUTION};
 use crate::store::{Layout, RunStatus};
 use crate::system::process::{Interrupt, Interrupts};
 use crate::system::{env, files};
 
 /// The variables that answer when neither the command line nor a file does.
 const VARIABLES: [&str; 2] = ["LOA_RESOLUTION", "LOA_RESOLUTION_NOTES"];
-
-/// A file with an answer.
-const RESOLUTION: Kind = Kind::of::<Resolution>("resolution", || {
-    vec![json!({ "action": "fix_and_resume", "notes": "the token is renewed" })]
-});
 
 #[derive(Debug, thiserror::Error)]
 #[error("no answer was given")]
