@@ -18,11 +18,11 @@ pub(super) fn batches(inputs: &[Input]) -> Vec<Range<usize>> {
 }
 
 fn of_at_least(least: usize, inputs: &[Input]) -> Vec<Range<usize>> {
-    let mut last: HashMap<&Utf8Path, usize> = HashMap::new();
-    last.extend(inputs.iter().enumerate().filter_map(|(at, input)| Some((shared(&input.path)?, at))));
+    let mut ends: HashMap<&Utf8Path, usize> = HashMap::new();
+    ends.extend(inputs.iter().enumerate().filter_map(|(at, input)| Some((shared(&input.path)?, at))));
     let (mut batches, mut start, mut reach) = (Vec::new(), 0, 0);
     for (at, input) in inputs.iter().enumerate() {
-        reach = reach.max(shared(&input.path).map_or(at, |folder| last[folder]));
+        reach = reach.max(shared(&input.path).map_or(at, |folder| ends[folder]));
         if at == reach && at + 1 - start >= least {
             batches.push(start..at + 1);
             start = at + 1;

@@ -52,11 +52,14 @@ impl Teller {
         }
         hold_together(&mut all);
         if self.denies_warnings {
-            let findings = all.iter_mut().flat_map(|one| &mut one.findings);
-            findings.for_each(|finding| finding.severity = Severity::Error);
+            for finding in all.iter_mut().flat_map(|one| &mut one.findings) {
+                finding.severity = Severity::Error;
+            }
         }
         self.knows_nothing &= all.is_empty();
-        all.iter().for_each(|one| self.found.add(one));
+        for one in &all {
+            self.found.add(one);
+        }
         if let Some(mending) = &mut self.mending {
             mending.batch(&all)?;
         }
@@ -130,7 +133,9 @@ impl Found {
 
     fn tell(&self) {
         if self.reasons.len() <= Self::FEW {
-            self.reasons.iter().for_each(say);
+            for reason in &self.reasons {
+                say(reason);
+            }
         } else {
             let counts: Vec<String> = self.counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
             say(counts.join(", "));

@@ -46,7 +46,9 @@ fn check_all(kinds: &[Kind], kind: Option<&str>, words: &[String], flags: &Flags
         mends: flags.fix || flags.diff,
     };
     let mut teller = Teller::new(flags);
-    expanded.unreadable.into_iter().for_each(|error| teller.unreadable(error));
+    for error in expanded.unreadable {
+        teller.unreadable(error);
+    }
     let inputs = &expanded.inputs;
     pool::in_order(inputs, batches(inputs), flags.jobs, |input| look.at(input), |batch| teller.batch(batch))?;
     // A folder without documents is more likely a slip than a success.
