@@ -189,16 +189,21 @@ pub(super) fn environment(case: &Setting<'_>, places: &Places, lab: &Lab) -> BTr
     all.insert("TMPDIR".to_owned(), text(&lab.temporary()));
     all.insert("LOA_OPERATOR".to_owned(), "ai".to_owned());
     all.insert(MARK.to_owned(), lab.mark());
-    for (name, key) in LIMITS {
-        if let Some(limit) = case.config.get(key).filter(|limit| !limit.is_null()) {
-            all.insert(name.to_owned(), limit.to_string());
-        }
-    }
-    all.extend(case.manifest.env.iter().map(|(name, value)| (name.clone(), places.fill(value))));
-    for (way, value) in turned(case.case, case.manifest) {
-        all.extend(way.env.clone().map(|name| (name, value.to_string())));
-    }
+    let own = given(case.case, case.manifest, case.config);
+    all.extend(own.into_iter().map(|(name, value)| (name, places.fill(&value))));
     all
+}
+
+/// What the environment of a verb holds by the case and the manifest, placeholders as they are.
+pub(in crate::conform) fn given(
+    case: &Case,
+    manifest: &Manifest,
+    config: &BTreeMap<String, Value>,
+) -> BTreeMap<String, String> {
+    let limit = |key: &str| config.get(key).filter(|limit| !limit.is_null());
+    let limits = LIMITS.iter().filter_map(|(name, key)| Some(((*name).to_owned(), limit(key)?.to_string())));
+    let knobs = turned(case, manifest).filter_map(|(way, value)| Some((way.env.clone()?, value.to_string())));
+    limits.chain(manifest.env.clone()).chain(knobs).collect()
 }
 
 /// What the environment of a case depends on.
@@ -211,7 +216,7 @@ pub(super) struct Setting<'a> {
 }
 
 /// The configuration keys that the case's knobs turn.
-pub(super) fn knob_keys(case: &Case, manifest: &Manifest) -> BTreeMap<String, Value> {
+pub(in crate::conform) fn knob_keys(case: &Case, manifest: &Manifest) -> BTreeMap<String, Value> {
     turned(case, manifest).filter_map(|(way, value)| Some((way.config.clone()?, value))).collect()
 }
 
