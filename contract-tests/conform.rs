@@ -491,3 +491,85 @@ fn stability_names_what_wavers() {
     stability(&["0", "loop"]).code(64);
     stability(&["1", "gone"]).code(66);
 }
+
+/// Runs a script of the shell and says what it printed.
+fn sh(script: &Path) -> String {
+    let output = Command::new("sh").arg(script).output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[test]
+fn a_red_is_shown_by_a_script_alone() {
+    let place = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| place.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (case, out) = ("exit-009-blocked-is-not-retried", path("out"));
+    conform(&["score", "careless", "--only", case, "--seed", "11", "--out", &out]).assert().code(1);
+    let report = format!("{out}/report.json");
+    let script = path("red.sh");
+    conform(&["repro", case, "careless", "--report", &report, "--out", &script]).assert().code(0);
+    let said = sh(Path::new(&script));
+    assert!(
+        said.contains("implementation, attempt 1, ends with 2") && said.contains("implementation starts, attempt 2"),
+        "{said}"
+    );
+    assert!(
+        said.contains("expected: implementation to start once")
+            && said.contains("observed by the judge: it started twice")
+    );
+    let bare = conform(&["repro", case, "sh", "--seed", "11"]).assert().code(0);
+    bare.stdout(contains("#!/bin/sh").and(contains("{\"starts\":")).and(contains("runtime.sh")));
+    conform(&["repro", "exit-009-blocked", "sh"]).assert().code(66).stderr(contains(format!("did you mean {case}?")));
+    conform(&["repro", case, "sh", "--report", &report]).assert().code(78).stderr(contains("it has careless"));
+    conform(&["repro", case, "nobody"]).assert().code(66);
+}
+
+#[test]
+fn the_doctor_blames_the_adapter_with_a_remedy() {
+    let place = tempfile::tempdir().expect("a folder");
+    let manifest = |text: &str| {
+        let path = place.path().join("manifest.yaml");
+        fs::write(&path, text).expect("written");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    conform(&["doctor", "sh"]).assert().code(0).stdout(contains("it can be scored"));
+    for (text, said) in [
+        (
+            "{runtime: x, version: ['true'], run: [sh, -c, 'echo nothing to do', '{plan}']}",
+            "its last words: nothing to do",
+        ),
+        ("{runtime: x, version: ['true'], run: [no-such-program, '{plan}']}", "install it, name it by its path"),
+        ("{runtime: x, version: ['false'], run: ['true', '{plan}']}", "make `version` print one line"),
+        ("{runtime: x, version: ['true'], run: ['true', '{plan}', '{folder}']}", "which nobody fills in"),
+        ("{runtime: x, version: ['true'], run: [sleep, '60', '{plan}'], budget_seconds: 1}", "raise `budget_seconds`"),
+    ] {
+        conform(&["doctor", &manifest(text)]).assert().code(1).stdout(contains(said));
+    }
+    let json = conform(&["doctor", &manifest("{runtime: x, version: ['true'], run: ['true']}"), "--json"]).assert();
+    json.code(1).stdout(contains("\"what\": \"plan\"").and(contains("\"exit_code\": 1")));
+    conform(&["doctor", &manifest("{runtime: x}")]).assert().code(78);
+}
+
+#[test]
+fn a_new_runtime_scores_at_once_and_the_doctor_is_content() {
+    let place = tempfile::tempdir().expect("a folder");
+    for lang in ["sh", "python"] {
+        let folder = place.path().join(format!("my-{lang}"));
+        let folder = folder.to_str().expect("UTF-8");
+        let new = || conform(&["new-runtime", "--lang", lang, folder]).assert();
+        new().code(0).stdout(contains("loa-conform doctor"));
+        new().code(64).stderr(contains("is not empty"));
+        let manifest = format!("{folder}/manifest.yaml");
+        conform(&["doctor", &manifest]).assert().code(0).stdout(contains("`initial_backoff` is heard"));
+        let out = format!("{folder}/out");
+        // Not everything is green in it, and that is the point: what it lacks, the report says.
+        let wish = ["score", &manifest, "--only", "EXIT", "--level", "must", "--seed", "7", "--out", &out];
+        conform(&wish).assert().code(1);
+        let report = fs::read_to_string(format!("{out}/report.json")).expect("a report");
+        let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+        let green = report["runtimes"][0]["cells"]["exit-codes"]["green"].as_u64().expect("a cell");
+        assert!(green >= 9, "{lang}: {green}");
+    }
+    let bad = place.path().join("Bad Name");
+    conform(&["new-runtime", "--lang", "sh", bad.to_str().expect("UTF-8")]).assert().code(64);
+}

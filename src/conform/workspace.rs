@@ -22,7 +22,7 @@ const APPROVAL: &str = "autonomous_agent.require_human_deploy_approval";
 const CONFIG: &str = ".loa.config.yaml";
 /// Who makes the commits of a workspace, the runtime's own included; and nothing that only costs time in a place that
 /// nobody keeps.
-const GIT_CONFIG: &str = "\
+pub(super) const GIT_CONFIG: &str = "\
 [user]\n\tname = Judge\n\temail = judge@localhost\n\
 [init]\n\tdefaultBranch = main\n\ttemplateDir =\n[commit]\n\tgpgSign = false\n[maintenance]\n\tauto = false\n\
 [core]\n\tfsync = none\n";
@@ -167,7 +167,7 @@ fn phase_script(judge: &Path, socket: &Path, phase: &str) -> Result<String, LabE
 }
 
 /// As one word of a shell.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut word = String::from("'");
     for c in text.chars() {
         if c == '\'' {
@@ -180,7 +180,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// The judge's defaults, then the case's keys, then the knobs: each dotted key in its place, null removing it.
-fn configuration(case: &BTreeMap<String, Value>, knobs: &BTreeMap<String, Value>) -> Value {
+pub(super) fn configuration(case: &BTreeMap<String, Value>, knobs: &BTreeMap<String, Value>) -> Value {
     let mut config = Map::new();
     set(&mut config, APPROVAL, &Value::Bool(false));
     for (key, value) in case.iter().chain(knobs) {

@@ -7,6 +7,9 @@ use clap::{Args, Parser, Subcommand};
 use super::baseline::WriteBaseline;
 use super::bundle::Verify;
 use super::compare::{Diff, Merge};
+use super::doctor::Doctor;
+use super::repro::Repro;
+use super::skeleton::NewRuntime;
 use super::stability::Stability;
 use crate::cli::exit::SHARED_CODES;
 use crate::conform::{Level, ProfileName, Selection};
@@ -29,6 +32,7 @@ Examples:
   loa-conform score loa-run --only EXIT-003 --keep
   loa-conform score --profile agent         every bundled coding agent that is installed
   loa-conform score loa-run --bundle evidence && loa-conform verify evidence
+  loa-conform new-runtime --lang python mine && loa-conform doctor mine/manifest.yaml
   loa-conform explain EXIT-003
   loa-conform variants                      is the judge awake?
   loa-conform model --script fixtures/models/tool.yaml";
@@ -50,6 +54,12 @@ pub(super) enum Verb {
     Baseline(WriteBaseline),
     /// Runs the suite several times, under other seeds and in another order
     Stability(Stability),
+    /// Writes a shell script that shows a red without this program
+    Repro(Repro),
+    /// Tries a manifest before it is scored, and says what is wrong with it
+    Doctor(Doctor),
+    /// Writes a runtime to begin with: a manifest and a program
+    NewRuntime(NewRuntime),
     /// Compares two reports, by runtime and clause
     Diff(Diff),
     /// Makes one report of several that were measured alike

@@ -3,7 +3,10 @@
 use std::process::ExitCode;
 
 use super::args::{Arguments, Verb};
-use super::{baseline, bundle, compare, data, explain, model, new, pages, readme, report, score, stability, variants};
+use super::{
+    baseline, bundle, compare, data, doctor, explain, model, new, pages, readme, report, repro, score, skeleton,
+    stability, variants,
+};
 use crate::cli::defect::guarded;
 use crate::cli::{finish, parse};
 use crate::conform::{CHAMBER, keep, probe};
@@ -28,6 +31,9 @@ pub fn judge() -> ExitCode {
                 Verb::Verify(wish) => bundle::verification(&wish),
                 Verb::Baseline(wish) => baseline::baseline(&wish),
                 Verb::Stability(wish) => stability::stability(&wish),
+                Verb::Repro(wish) => repro::repro(&wish),
+                Verb::Doctor(wish) => doctor::doctor(&wish),
+                Verb::NewRuntime(wish) => skeleton::new_runtime(&wish),
                 Verb::Diff(wish) => compare::diff(&wish),
                 Verb::Merge(wish) => compare::merge(&wish),
                 Verb::Ledger(wish) => data::ledger(&wish),

@@ -87,7 +87,8 @@ fn written() -> TempDir {
     let options = SurveyOptions { jobs: 2, timing_jobs: 1, ..SurveyOptions::default() };
     let runtimes =
         survey(&suite, &candidates, &Watched { rig: &Scripted::default(), watch: &watch }, &options, &|_| ());
-    let report = json!({"version": 1, "edition": "first", "judge": "0", "suite": suite.hash, "seed": 7,
+    let judge = env!("CARGO_PKG_VERSION");
+    let report = json!({"version": 1, "edition": "first", "judge": judge, "suite": suite.hash, "seed": 7,
         "host": {"os": "o", "arch": "a", "cores": 1}, "date": "2026-11-20T09:30:00Z", "complete": true,
         "ledger": suite.clauses, "claims": [], "checklist": [], "runtimes": runtimes});
     recorder.seal(&report.to_string()).expect("sealed");

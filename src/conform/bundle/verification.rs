@@ -59,7 +59,8 @@ pub fn verify<P: Profile>(bundle: &Bundle, report: &ConformanceReport, trusted: 
         done.verdicts = again.iter().map(|runtime| runtime.cases().count()).sum();
         done.cells = again.iter().map(|runtime| runtime.cells.len()).sum();
         for again in &again {
-            found.extend(report.runtime(&again.runtime).into_iter().flat_map(|stated| compared(stated, again)));
+            let stated = report.runtime(&again.runtime);
+            found.extend(stated.into_iter().flat_map(|stated| compared(stated, again, &report.judge)));
         }
     }
     Verification { discrepancies: found, ..done }
@@ -233,8 +234,9 @@ fn unused<P: Profile>(replay: &Replay<'_, P>) -> Vec<Discrepancy> {
     idle.chain(missing.map(|label| about(label, Flaw::NoEvidence, "a verdict", "no usable observation"))).collect()
 }
 
-/// Where a report of a candidate is not what was computed again.
-fn compared(stated: &RuntimeReport, again: &RuntimeReport) -> Vec<Discrepancy> {
+/// Where a report of a candidate is not what was computed again. What stands in it beside verdicts and cells is compared
+/// with that of the same judge only: another may tell more, or in other words.
+fn compared(stated: &RuntimeReport, again: &RuntimeReport, judge: &str) -> Vec<Discrepancy> {
     let (stated, again) = (&lasting(stated), &lasting(again));
     let name = &stated.runtime;
     let mut found: Vec<Discrepancy> = Vec::new();
@@ -250,7 +252,7 @@ fn compared(stated: &RuntimeReport, again: &RuntimeReport) -> Vec<Discrepancy> {
             found.push(Discrepancy::about(REPORT, Flaw::Cell, format!("{column}: {said}"), came).of(name));
         }
     }
-    if found.is_empty() && stated != again {
+    if found.is_empty() && judge == env!("CARGO_PKG_VERSION") && stated != again {
         found.push(Discrepancy::about(REPORT, Flaw::Report, "its other entries", "other ones").of(name));
     }
     found
@@ -263,7 +265,7 @@ fn verdicts(stated: Option<&ClauseReport>, again: &ClauseReport) -> Vec<Discrepa
     let mut found = Vec::new();
     for case in &again.cases {
         let said = stated.cases.iter().find(|said| said.id == case.id);
-        if said != Some(case) {
+        if said.is_none_or(|said| (said.outcome, &said.checks) != (case.outcome, &case.checks)) {
             let said = said.map_or_else(|| "nothing".to_owned(), summary);
             found.push(differs(said, summary(case)).in_case(&case.id));
         }

@@ -22,5 +22,5 @@ pub use chamber::{CHAMBER, Chamber, ChamberError, Happening, Isolation, Spec, en
 pub(super) use errand::errands;
 pub use interruption::Interruption;
 pub use program::Identity;
-pub(super) use program::{identify, identify_agent};
+pub(super) use program::{given, identify, identify_agent, knob_keys};
 pub(super) use trial::trial;

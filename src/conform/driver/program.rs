@@ -192,19 +192,24 @@ pub(super) fn environment(case: &Setting<'_>, places: &Places, lab: &Lab) -> BTr
     all.insert("TMPDIR".to_owned(), text(&lab.temporary()));
     all.insert("LOA_OPERATOR".to_owned(), "ai".to_owned());
     all.insert(MARK.to_owned(), lab.mark());
-    for (name, key) in LIMITS {
-        if let Some(limit) = case.config.get(key).filter(|limit| !limit.is_null()) {
-            all.insert(name.to_owned(), limit.to_string());
-        }
-    }
-    all.extend(case.manifest.env.iter().map(|(name, value)| (name.clone(), places.fill(value))));
+    let own = given(case.case, case.manifest, case.config);
+    all.extend(own.into_iter().map(|(name, value)| (name, places.fill(&value))));
     if let (Some(_), Some(CompactorWay::Env(name))) = (&case.case.compactor, &case.manifest.compactor) {
         all.insert(name.clone(), text(&lab.compactor()));
     }
-    for (way, value) in turned(case.case, case.manifest) {
-        all.extend(way.env.clone().map(|name| (name, value.to_string())));
-    }
     all
+}
+
+/// What the environment of a verb holds by the case and the manifest, placeholders as they are.
+pub(in crate::conform) fn given(
+    case: &Case,
+    manifest: &Manifest,
+    config: &BTreeMap<String, Value>,
+) -> BTreeMap<String, String> {
+    let limit = |key: &str| config.get(key).filter(|limit| !limit.is_null());
+    let limits = LIMITS.iter().filter_map(|(name, key)| Some(((*name).to_owned(), limit(key)?.to_string())));
+    let knobs = turned(case, manifest).filter_map(|(way, value)| Some((way.env.clone()?, value.to_string())));
+    limits.chain(manifest.env.clone()).chain(knobs).collect()
 }
 
 /// What the environment of a case depends on.
@@ -218,12 +223,11 @@ pub(super) struct Setting<'a> {
 
 /// The configuration keys that the case's knobs turn, and that of the judge's own compactor where the case has one.
 pub(super) fn judge_keys(case: &Case, manifest: &Manifest, lab: &Lab) -> BTreeMap<String, Value> {
-    let knobs = turned(case, manifest).filter_map(|(way, value)| Some((way.config.clone()?, value)));
     let compactor = match (&case.compactor, &manifest.compactor) {
         (Some(_), Some(CompactorWay::Config(key))) => Some((key.clone(), vec![text(&lab.compactor())].into())),
         _ => None,
     };
-    knobs.chain(compactor).collect()
+    knob_keys(case, manifest).into_iter().chain(compactor).collect()
 }
 
 /// The same command with a clock that runs two hours a second for it and everything that it starts.
@@ -234,6 +238,11 @@ pub(super) fn accelerated(argv: Vec<String>) -> Result<Vec<String>, String> {
     let found = path().split(':').map(|folder| Path::new(folder).join(FASTER)).find(|file| file.is_file());
     let found = found.ok_or_else(|| format!("no clock that runs faster: `{FASTER}` is not on PATH"))?;
     Ok([text(&found), "-f".to_owned(), FAST.to_owned()].into_iter().chain(argv).collect())
+}
+
+/// The configuration keys that the case's knobs turn.
+pub(in crate::conform) fn knob_keys(case: &Case, manifest: &Manifest) -> BTreeMap<String, Value> {
+    turned(case, manifest).filter_map(|(way, value)| Some((way.config.clone()?, value))).collect()
 }
 
 /// The knobs that the case turns and the manifest has, with their value in the runtime's own unit.

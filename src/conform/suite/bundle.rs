@@ -123,6 +123,15 @@ impl Files {
         self.0.iter().filter(|(path, _)| judges(path)).map(|(path, bytes)| (path.as_path(), bytes.as_slice()))
     }
 
+    /// The texts that lie beside a bundled candidate's manifest, by their path below its folder.
+    #[must_use]
+    pub fn beside(&self, candidate: &str, profile: ProfileName) -> BTreeMap<String, String> {
+        let folder = Utf8Path::new(candidates_of(profile)).join(candidate);
+        let files = self.0.iter().filter_map(|(path, bytes)| Some((path.strip_prefix(&folder).ok()?, bytes)));
+        let texts = files.filter_map(|(path, bytes)| Some((path.to_string(), String::from_utf8(bytes.clone()).ok()?)));
+        texts.collect()
+    }
+
     /// Lays the candidates' folders below `root`, so that what a manifest calls `{dir}` exists.
     ///
     /// # Errors

@@ -89,6 +89,13 @@ impl<P: Profile> Suite<P> {
         self.leaders[index]
     }
 
+    /// The first case that does the same to a candidate as the one of this identifier, and that one itself.
+    #[must_use]
+    pub fn scenario(&self, id: &str) -> Option<(&P::Case, &P::Case)> {
+        let index = self.cases.iter().position(|case| case.head().id == id)?;
+        Some((&self.cases[self.leader(index)], &self.cases[index]))
+    }
+
     /// The first case of the scenario in which nothing goes wrong and nothing is asked: one plain run.
     pub(in crate::conform) fn control(&self) -> Option<usize> {
         self.cases.iter().position(P::Case::is_plain).map(|index| self.leader(index))

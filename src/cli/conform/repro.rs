@@ -1,0 +1,121 @@
+//! `loa-conform repro`: a red as one shell script, without this program.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::candidates::{Candidates, is_path};
+use super::stored;
+use super::suite;
+use crate::cli::console::{print, say};
+use crate::cli::{ExitStatus, Failure};
+use crate::conform::{CaseDocument, ConformanceReport, Dir, ProfileName, Reproducer, RuntimeProfile, Suite};
+use crate::diag::closest;
+use crate::system::{env, ids, scratch};
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Repro {
+    /// The case, as the report names it
+    #[arg(value_name = "CASE")]
+    case: String,
+    /// A bundled runtime, or a manifest of yours
+    #[arg(value_name = "NAME|MANIFEST")]
+    runtime: String,
+    /// The report with the red: its seed is used, and what was observed is shown
+    #[arg(long, value_name = "REPORT", conflicts_with = "seed")]
+    report: Option<PathBuf>,
+    /// Draw every value under this seed
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Where the script goes; printed when not given
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Print one JSON document: case, runtime, seed and script
+    #[arg(long)]
+    json: bool,
+    /// Read ledger, claims, cases and candidates from this folder instead of the program itself
+    #[arg(long, value_name = "DIR")]
+    suite: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  loa-conform score careless --seed 7 --out now
+  loa-conform repro exit-009-blocked-is-not-retried careless \\
+      --report now/report.json --out red.sh
+  sh red.sh
+
+The script lays the workspace and the plan, has each phase do what the case
+says, starts the runtime, and prints what happened beside what is demanded. It
+judges nothing. A red of an agent: `score --keep` leaves by-hand.sh.";
+
+pub(super) fn repro(wish: &Repro) -> Result<ExitStatus, Failure> {
+    let suite = suite::open::<RuntimeProfile>(wish.suite.as_deref())?;
+    let (leader, case) = suite.scenario(&wish.case).ok_or_else(|| unknown(&suite, &wish.case))?;
+    let candidates = Candidates::gather(&suite, std::slice::from_ref(&wish.runtime))?;
+    let candidate = candidates.all.first().expect("one was asked for, and there was no failure");
+    let report = wish.report.as_deref().map(stored::report).transpose()?;
+    if let Some(report) = &report {
+        alike(report, &suite.hash, &candidate.hash, &candidate.manifest.runtime, wish)?;
+    }
+    let row = report.as_ref().and_then(|report| report.runtime(&candidate.manifest.runtime));
+    let found = row.and_then(|row| row.cases().map(|(_, case)| case).find(|found| found.id == case.id));
+    let judge = env::current_exe().map_err(|error| Failure::new(ExitStatus::Internal, error))?;
+    let judge_dir = judge.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();
+    let brought = suite.files().beside(&wish.runtime, ProfileName::Runtime);
+    let place = candidate.dir.to_string_lossy().into_owned();
+    let seed = report.as_ref().map(|report| report.seed).or(wish.seed).unwrap_or_else(ids::seed);
+    let reproducer = Reproducer {
+        case,
+        leader,
+        clause: suite.clause(case.head().clause).expect("the lint knows the clause of every case"),
+        manifest: &candidate.manifest,
+        dir: if is_path(&wish.runtime) { Dir::There(&place) } else { Dir::Brought(&brought) },
+        judge_dir: &judge_dir,
+        seed,
+        found,
+    };
+    let script = reproducer.script().map_err(|error| Failure::new(ExitStatus::Config, error))?;
+    written(wish, seed, &script)
+}
+
+fn written(wish: &Repro, seed: u64, script: &str) -> Result<ExitStatus, Failure> {
+    if let Some(file) = &wish.out {
+        scratch::lay_program(file, script.as_bytes()).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
+        say(format_args!("sh {}", file.display()));
+    }
+    if wish.json {
+        let document =
+            serde_json::json!({ "case": wish.case, "runtime": wish.runtime, "seed": seed, "script": script });
+        print(&format!("{document:#}\n"))?;
+    } else if wish.out.is_none() {
+        print(script)?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn unknown(suite: &Suite, case: &str) -> Failure {
+    let failure = Failure::new(ExitStatus::NoInput, format!("the suite has no case {case}"));
+    match closest(case, suite.cases.iter().map(|known| known.id.as_str())) {
+        Some(similar) => failure.hint(format!("did you mean {similar}?")),
+        None => failure.hint("`loa-conform list` shows every case"),
+    }
+}
+
+/// A report of another suite or manifest would show another red.
+fn alike(report: &ConformanceReport, suite: &str, manifest: &str, runtime: &str, wish: &Repro) -> Result<(), Failure> {
+    let file = wish.report.as_deref().unwrap_or(Path::new("")).display();
+    let refused = |why: String| Failure::new(ExitStatus::Config, format!("{file}: {why}"));
+    let Some(row) = report.runtime(runtime) else {
+        let names: Vec<&str> = report.runtimes.iter().map(|row| row.runtime.as_str()).collect();
+        return Err(refused(format!("it has no {runtime}")).hint(format!("it has {}", names.join(", "))));
+    };
+    if report.suite != suite {
+        return Err(refused("it was measured by another suite".to_owned()).hint("measure again, or name it by --suite"));
+    }
+    if row.manifest != manifest {
+        return Err(refused(format!("it was measured with another manifest of {runtime}")).hint("measure again"));
+    }
+    Ok(())
+}
