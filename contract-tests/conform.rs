@@ -481,7 +481,10 @@ fn a_red_is_shown_by_a_script_alone() {
     );
     let bare = conform(&["repro", case, "sh", "--seed", "11"]).assert().code(0);
     bare.stdout(contains("#!/bin/sh").and(contains("{\"starts\":")).and(contains("runtime.sh")));
-    conform(&["repro", "exit-009-blocked", "sh"]).assert().code(66).stderr(contains(format!("did you mean {case}?")));
+    conform(&["repro", "exit-009-blocked-is-not-retryed", "sh"])
+        .assert()
+        .code(66)
+        .stderr(contains(format!("did you mean {case}?")));
     conform(&["repro", case, "sh", "--report", &report]).assert().code(78).stderr(contains("it has careless"));
     conform(&["repro", case, "nobody"]).assert().code(66);
 }
@@ -503,7 +506,10 @@ fn the_doctor_blames_the_adapter_with_a_remedy() {
         ("{runtime: x, version: ['true'], run: [no-such-program, '{plan}']}", "install it, name it by its path"),
         ("{runtime: x, version: ['false'], run: ['true', '{plan}']}", "make `version` print one line"),
         ("{runtime: x, version: ['true'], run: ['true', '{plan}', '{folder}']}", "which nobody fills in"),
-        ("{runtime: x, version: ['true'], run: [sleep, '60', '{plan}'], budget_seconds: 1}", "raise `budget_seconds`"),
+        (
+            "{runtime: x, version: ['true'], run: [sh, -c, 'exec sleep 60', '{plan}'], budget_seconds: 1}",
+            "raise `budget_seconds`",
+        ),
     ] {
         conform(&["doctor", &manifest(text)]).assert().code(1).stdout(contains(said));
     }
@@ -534,4 +540,11 @@ fn a_new_runtime_scores_at_once_and_the_doctor_is_content() {
     }
     let bad = place.path().join("Bad Name");
     conform(&["new-runtime", "--lang", "sh", bad.to_str().expect("UTF-8")]).assert().code(64);
+}
+
+#[test]
+fn a_bundle_of_the_first_format_is_still_verified() {
+    let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/formats/1/bundle");
+    let trusted = format!("{bundle}/suite");
+    conform(&["verify", bundle, "--suite", &trusted]).assert().code(0).stdout(contains("1 verdicts and 4 cells"));
 }
