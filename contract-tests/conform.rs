@@ -368,7 +368,7 @@ fn what_was_left_out_is_said_and_is_no_success() {
 #[test]
 fn a_trace_tells_what_happened_step_by_step() {
     let suite = suite(&[GOOD]);
-    let said = score(&suite, &["loop", "--trace", "--keep"]).assert().code(0);
+    let said = score(&suite, &["loop", "--trace", "--keep"]).env("TMPDIR", suite.path()).assert().code(0);
     said.stderr(contains("loop/x-001-a t+"))
         .stderr(contains("design (attempt 1) starts"))
         .stderr(contains("step 0 is over: it ended with 0"))
@@ -454,9 +454,9 @@ fn stability_names_what_wavers() {
     stability(&["1", "gone"]).code(66);
 }
 
-/// Runs a script of the shell and says what it printed.
-fn sh(script: &Path) -> String {
-    let output = Command::new("sh").arg(script).output().expect("it runs");
+/// Runs a script of the shell on a folder and says what it printed.
+fn sh(script: &Path, folder: &Path) -> String {
+    let output = Command::new("sh").arg(script).arg(folder).output().expect("it runs");
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).expect("UTF-8")
 }
@@ -470,7 +470,7 @@ fn a_red_is_shown_by_a_script_alone() {
     let report = format!("{out}/report.json");
     let script = path("red.sh");
     conform(&["repro", case, "careless", "--report", &report, "--out", &script]).assert().code(0);
-    let said = sh(Path::new(&script));
+    let said = sh(Path::new(&script), &place.path().join("lab"));
     assert!(
         said.contains("implementation, attempt 1, ends with 2") && said.contains("implementation starts, attempt 2"),
         "{said}"
