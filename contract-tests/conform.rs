@@ -406,7 +406,7 @@ fn what_was_left_out_is_said_and_is_no_success() {
 #[test]
 fn a_trace_tells_what_happened_step_by_step() {
     let suite = suite(&[GOOD]);
-    let said = score(&suite, &["loop", "--trace", "--keep"]).assert().code(0);
+    let said = score(&suite, &["loop", "--trace", "--keep"]).env("TMPDIR", suite.path()).assert().code(0);
     said.stderr(contains("loop/x-001-a t+"))
         .stderr(contains("design (attempt 1) starts"))
         .stderr(contains("step 0 is over: it ended with 0"))
@@ -492,9 +492,9 @@ fn stability_names_what_wavers() {
     stability(&["1", "gone"]).code(66);
 }
 
-/// Runs a script of the shell and says what it printed.
-fn sh(script: &Path) -> String {
-    let output = Command::new("sh").arg(script).output().expect("it runs");
+/// Runs a script of the shell on a folder and says what it printed.
+fn sh(script: &Path, folder: &Path) -> String {
+    let output = Command::new("sh").arg(script).arg(folder).output().expect("it runs");
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).expect("UTF-8")
 }
@@ -508,7 +508,7 @@ fn a_red_is_shown_by_a_script_alone() {
     let report = format!("{out}/report.json");
     let script = path("red.sh");
     conform(&["repro", case, "careless", "--report", &report, "--out", &script]).assert().code(0);
-    let said = sh(Path::new(&script));
+    let said = sh(Path::new(&script), &place.path().join("lab"));
     assert!(
         said.contains("implementation, attempt 1, ends with 2") && said.contains("implementation starts, attempt 2"),
         "{said}"
@@ -519,7 +519,10 @@ fn a_red_is_shown_by_a_script_alone() {
     );
     let bare = conform(&["repro", case, "sh", "--seed", "11"]).assert().code(0);
     bare.stdout(contains("#!/bin/sh").and(contains("{\"starts\":")).and(contains("runtime.sh")));
-    conform(&["repro", "exit-009-blocked", "sh"]).assert().code(66).stderr(contains(format!("did you mean {case}?")));
+    conform(&["repro", "exit-009-blocked-is-not-retryed", "sh"])
+        .assert()
+        .code(66)
+        .stderr(contains(format!("did you mean {case}?")));
     conform(&["repro", case, "sh", "--report", &report]).assert().code(78).stderr(contains("it has careless"));
     conform(&["repro", case, "nobody"]).assert().code(66);
 }
@@ -541,7 +544,10 @@ fn the_doctor_blames_the_adapter_with_a_remedy() {
         ("{runtime: x, version: ['true'], run: [no-such-program, '{plan}']}", "install it, name it by its path"),
         ("{runtime: x, version: ['false'], run: ['true', '{plan}']}", "make `version` print one line"),
         ("{runtime: x, version: ['true'], run: ['true', '{plan}', '{folder}']}", "which nobody fills in"),
-        ("{runtime: x, version: ['true'], run: [sleep, '60', '{plan}'], budget_seconds: 1}", "raise `budget_seconds`"),
+        (
+            "{runtime: x, version: ['true'], run: [sh, -c, 'exec sleep 60', '{plan}'], budget_seconds: 1}",
+            "raise `budget_seconds`",
+        ),
     ] {
         conform(&["doctor", &manifest(text)]).assert().code(1).stdout(contains(said));
     }
@@ -572,4 +578,11 @@ fn a_new_runtime_scores_at_once_and_the_doctor_is_content() {
     }
     let bad = place.path().join("Bad Name");
     conform(&["new-runtime", "--lang", "sh", bad.to_str().expect("UTF-8")]).assert().code(64);
+}
+
+#[test]
+fn a_bundle_of_the_first_format_is_still_verified() {
+    let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/formats/1/bundle");
+    let trusted = format!("{bundle}/suite");
+    conform(&["verify", bundle, "--suite", &trusted]).assert().code(0).stdout(contains("1 verdicts and 4 cells"));
 }

@@ -39,6 +39,9 @@ Examples:
 agree. 3: the report says itself that the judge was interrupted. Nothing is
 started, and no network is needed.";
 
+/// How many discrepancies are told to people: of another suite, every file differs.
+const SHOWN: usize = 20;
+
 /// What no bundle can show, however well it agrees with itself.
 const UNKNOWABLE: &str = "\
 What this cannot show:
@@ -90,8 +93,11 @@ fn status(again: &Verification) -> ExitStatus {
 fn told(again: &Verification, judge: &str, status: ExitStatus) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
-    for discrepancy in &again.discrepancies {
+    for discrepancy in again.discrepancies.iter().take(SHOWN) {
         let _ = writeln!(text, "refused: {discrepancy}\n");
+    }
+    if again.discrepancies.len() > SHOWN {
+        let _ = writeln!(text, "… and {} more; --json has all of them\n", again.discrepancies.len() - SHOWN);
     }
     let Verification { verdicts, cells, observations, .. } = again;
     let _ = writeln!(text, "{verdicts} verdicts and {cells} cells computed again from {observations} observations.");
