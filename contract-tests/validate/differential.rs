@@ -96,7 +96,6 @@ fn reads(kind: &str, value: &Value) -> Option<bool> {
         "phase-result" => typed::<contract::PhaseResult>(value),
         "signal" => typed::<contract::Signal>(value),
         "plan" => typed::<runner::PlanDocument>(value),
-        "resolution" => typed::<runner::ResolutionDocument>(value),
         "runtime-manifest" => typed::<conform::Manifest>(value),
         "contract-case" => typed::<conform::Case>(value),
         "contract-claims" => typed::<conform::Claims>(value),

@@ -55,6 +55,7 @@ fn reads<T: serde::de::DeserializeOwned>(kind: &Kind) {
 fn valid_documents_are_read_into_their_types() {
     reads::<contract::Checkpoint>(&schema::CHECKPOINT);
     reads::<contract::EscalationReport>(&schema::ESCALATION_REPORT);
+    reads::<contract::Resolution>(&schema::RESOLUTION);
     reads::<contract::ContextState>(&schema::CONTEXT_STATE);
     reads::<contract::OperatorRecord>(&schema::OPERATOR_TYPE);
     reads::<contract::ExecutionState>(&schema::EXECUTION_STATE);
@@ -71,7 +72,6 @@ fn valid_documents_are_read_into_their_types() {
     reads::<Vec<conform::Clause>>(&conform::CONTRACT_LEDGER);
     reads::<conform::ConformanceReport>(&conform::CONFORMANCE_REPORT);
     reads::<runner::PlanDocument>(&runner::PLAN);
-    reads::<runner::ResolutionDocument>(&runner::RESOLUTION);
 }
 
 #[test]

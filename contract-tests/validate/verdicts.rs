@@ -103,8 +103,6 @@ const TABLE: &[(&str, &str, Key, Shape)] = &[
     ("phase-result", "/findings/0/id", Must, Text),
     ("phase-result", "/metrics/tokens_used", May, Count(0, EXACT)),
     ("signal", "/context_tokens", Must, Count(0, EXACT)),
-    ("resolution", "/action", Must, Word(&["fix_and_resume", "skip_phase", "reset", "abort"])),
-    ("resolution", "/notes", May, Text),
     ("plan", "/phases", Must, SomeOf),
     ("plan", "/phases/0/id", Must, Word(PHASES)),
     // A prompt may stand in its place.

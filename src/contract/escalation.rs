@@ -69,6 +69,7 @@ vocabulary! {
 
 /// What a human decided about an escalation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "Resolution")]
 pub struct Resolution {
     /// The decision.
     pub action: ResolutionAction,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Kind, Marks, lint, together};
 use crate::contract::{
     Checkpoint, ContextState, EscalationReport, ExecutionState, MemoryDocument, Message, OperatorRecord, PhaseResult,
-    Signal, TrajectoryLine,
+    Resolution, Signal, TrajectoryLine,
 };
 use crate::diag::Format;
 
@@ -43,6 +43,11 @@ pub const ESCALATION_REPORT: Kind = Kind::of::<EscalationReport>("escalation-rep
         keys: &["trigger", "state", "context"],
     })
     .rules(&[lint::ONE_EXECUTION, lint::IDS_UNIQUE]);
+
+/// What a human decided about an escalation. Nothing but its name tells it: `action` is a key of many documents.
+pub const RESOLUTION: Kind =
+    Kind::of::<Resolution>("resolution", || vec![json!({"action": "fix_and_resume", "notes": "the token is renewed"})])
+        .place("what `loa-run resolve --file` reads");
 
 /// The last known state of the context.
 pub const CONTEXT_STATE: Kind = Kind::of::<ContextState>("context-state", || vec![context_state()])
@@ -98,6 +103,7 @@ pub fn contract_kinds() -> Vec<Kind> {
     vec![
         CHECKPOINT,
         ESCALATION_REPORT,
+        RESOLUTION,
         CONTEXT_STATE,
         OPERATOR_TYPE,
         EXECUTION_STATE,

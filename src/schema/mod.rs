@@ -26,7 +26,7 @@ mod together;
 pub use check::{Checker, Examined, Reading};
 pub use contract::{
     CHECKPOINT, CONTEXT_STATE, ESCALATION_REPORT, EXECUTION_STATE, MEMORY, MESSAGES, OPERATOR_TYPE, PHASE_RESULT,
-    SIGNAL, TRAJECTORY, contract_kinds,
+    RESOLUTION, SIGNAL, TRAJECTORY, contract_kinds,
 };
 pub use foreign::Foreign;
 pub use generate::schema_id;

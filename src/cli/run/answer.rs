@@ -16,8 +16,8 @@ use crate::contract::{Resolution, ResolutionAction};
 use crate::diag::Budget;
 use crate::diag::render::all;
 use crate::policy::Redactor;
-use crate::runner::{Awaited, Bounds, RESOLUTION, ResolutionDocument, await_resolution, resolve};
-use crate::schema::Checker;
+use crate::runner::{Awaited, Bounds, await_resolution, resolve};
+use crate::schema::{Checker, RESOLUTION};
 use crate::store::{Layout, RunStatus};
 use crate::system::process::{Interrupt, Interrupts};
 use crate::system::{env, files};
@@ -51,7 +51,7 @@ pub(super) fn resolution(
     Ok(with_notes(action?, env::var(VARIABLES[1])))
 }
 
-fn from_file(path: &Path) -> Result<ResolutionDocument, Failure> {
+fn from_file(path: &Path) -> Result<Resolution, Failure> {
     let budget = Budget::default();
     let bytes = files::read(path, budget.bytes).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
     let name = path.display().to_string();
