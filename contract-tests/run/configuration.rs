@@ -67,7 +67,7 @@ fn a_resume_goes_on_with_the_flags_of_the_run_until_it_is_told_otherwise() {
     let explained = workspace.loa(&["config", "--explain"]).exits(0).stdout;
     assert!(explained.contains("--skip audit, which this execution was started with"), "{explained}");
     workspace.loa(&["resolve", "reset"]).exits(0);
-    workspace.resume().exits(2);
+    workspace.resume().exits(2).says(&["going on with --skip audit --set runtime.phases.design.skip"]);
     assert_eq!(workspace.ran(), ["submit", "submit"], "audit and design are passed over again");
     workspace.loa(&["resolve", "reset"]).exits(0);
     workspace.loa(&["resume", "--set", "runtime.phases.audit.skip=false"]).exits(2);

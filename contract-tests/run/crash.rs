@@ -306,3 +306,16 @@ fn after_kill_9_the_guard_ends_a_daemon_without_group_and_environment() {
     let (orphan, child) = (workspace.read("orphan"), workspace.read("child"));
     until("the guard ended both", || !alive(orphan.trim()) && !alive(child.trim()));
 }
+
+#[test]
+fn what_a_script_started_before_it_became_the_run_is_left_alone() {
+    let workspace = Workspace::only(&[("design", "true")]);
+    let script = "sleep 60 > /dev/null 2>&1 & echo $! > helper; exec \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_loa-run"), "run", "--plan", "plan.json"]);
+    let ran = command.current_dir(workspace.path("")).stderr(std::process::Stdio::null()).status();
+    assert!(ran.expect("it runs").success());
+    let helper = workspace.read("helper");
+    assert!(alive(helper.trim()));
+    signal(helper.trim().parse().expect("a number"), "KILL");
+}

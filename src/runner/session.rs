@@ -9,6 +9,7 @@ use super::context::context_state;
 use super::engine::Engine;
 use super::stage_files::SESSION_VARIABLE;
 use super::standing::Standing;
+use super::status::flag;
 use super::{Backends, Bounds, Listener, Plan, PlanError, Progress, RunError};
 use super::{memory, operator};
 use crate::contract::{Checkpoint, ExecutionId, Phase, PhaseExit, SessionId};
@@ -94,6 +95,10 @@ impl<'a> Engine<'a> {
         listener.on(&Progress::SessionStarted { execution: &record.execution_id, session: &session, resumed, swept });
         record.updated_at = standing.record.updated_at;
         standing.record = record;
+        if resumed && !standing.record.overrides.is_empty() {
+            let flags: Vec<String> = standing.record.overrides.iter().map(flag).collect();
+            listener.on(&Progress::Notice { text: &format!("going on with {}", flags.join(" ")) });
+        }
         for text in surroundings(&layout, &bounds, now.wall())? {
             listener.on(&Progress::Notice { text: &text });
         }

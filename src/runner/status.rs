@@ -81,7 +81,8 @@ pub struct Pending {
 pub fn status(layout: &Layout) -> Result<Status, RunError> {
     let standing = standing(layout)?;
     let process = Lock::holder(&layout.lock())?;
-    let context = read_context_state(layout)?;
+    // What it says is only shown; what is wrong with it is for whoever needs it to complain about.
+    let context = read_context_state(layout).ok().flatten();
     let record = &standing.record;
     let working = record.active.as_ref().filter(|_| record.status == RunStatus::Running);
     let statuses = standing.statuses(working.map(|active| active.phase));
@@ -111,7 +112,7 @@ pub fn status(layout: &Layout) -> Result<Status, RunError> {
 }
 
 /// A flag without its value, which may be a secret.
-fn flag(remembered: &RecordedOverride) -> String {
+pub(super) fn flag(remembered: &RecordedOverride) -> String {
     remembered.flag.split_once('=').map_or(remembered.flag.as_str(), |(flag, _)| flag).to_owned()
 }
 

@@ -13,7 +13,7 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper, waitpid,
 };
 
-use super::process::own::is_own;
+use super::process::own::{is_own, spare};
 
 /// How long a process may take to obey TERM, and how long one is waited for after KILL.
 const GRACE: Duration = Duration::from_millis(300);
@@ -28,20 +28,26 @@ pub struct Process {
     pub born: u64,
 }
 
-/// Asks to be given every orphan below us from now on. Where that cannot be had, the search by environment is left.
+/// Asks to be given every orphan below us from now on. Where that cannot be had, the search by environment is left. Children
+/// that are there already, such as those of a script that became us by `exec`, are somebody else's.
 pub fn adopt() {
+    strangers().into_iter().for_each(spare);
     let _ = set_child_subreaper(Some(getpid()));
+}
+
+/// Our children that we did not start. Orphans are given to the main thread, which is also the one that starts children.
+fn strangers() -> Vec<u32> {
+    let us = getpid().as_raw_nonzero();
+    let children = fs::read_to_string(format!("/proc/{us}/task/{us}/children")).unwrap_or_default();
+    let pids = children.split_ascii_whitespace().filter_map(|pid| pid.parse().ok());
+    pids.filter(|pid| !is_own(*pid)).collect()
 }
 
 /// Buries the orphans that ended, and says which live. Costs one small file of `/proc`.
 #[must_use]
 pub fn look() -> BTreeSet<Process> {
-    // Orphans are given to the main thread, which is the one that starts children here.
-    let us = getpid().as_raw_nonzero();
-    let children = fs::read_to_string(format!("/proc/{us}/task/{us}/children")).unwrap_or_default();
-    let pids = children.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok());
-    let strangers = pids.filter(|pid| u32::try_from(*pid).is_ok_and(|pid| !is_own(pid)));
-    strangers.filter(|pid| !bury(*pid)).filter_map(|pid| Some(seen(pid)?.process)).collect()
+    let pids = strangers().into_iter().filter_map(|pid| i32::try_from(pid).ok());
+    pids.filter(|pid| !bury(*pid)).filter_map(|pid| Some(seen(pid)?.process)).collect()
 }
 
 /// Ends every orphan of ours and whatever is below it, and says how many there were.

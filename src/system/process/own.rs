@@ -23,6 +23,11 @@ impl Drop for Own {
     }
 }
 
+/// Spares a child for good, such as one of the program that became us.
+pub(in crate::system) fn spare(pid: u32) {
+    own().insert(pid);
+}
+
 /// Whether a child is our own.
 pub(in crate::system) fn is_own(pid: u32) -> bool {
     own().contains(&pid)
