@@ -1,4 +1,4 @@
-//! The committed seeds of the fuzz targets, and all documents beside them, replayed without a fuzzer.
+//! The committed seeds and corpora of the fuzz targets, and all documents beside them, replayed without a fuzzer.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -16,10 +16,14 @@ fn held(name: &str, check: Check, bytes: &[u8]) {
     assert!(held.is_ok(), "{name}: {:?}", String::from_utf8_lossy(bytes));
 }
 
-fn replay(seeds: &str, check: Check) {
-    let seeds = files(&root().join("fuzz/seeds").join(seeds));
-    assert!(seeds.len() >= 5, "a corpus of {}", seeds.len());
-    for file in seeds {
+fn replay(target: &str, check: Check) {
+    let folder = |name: &str| root().join("fuzz").join(name).join(target);
+    let seeds = files(&folder("seeds"));
+    assert!(seeds.len() >= 5, "{} seeds", seeds.len());
+    // What a run of the fuzzer found worth keeping; nothing before the first.
+    let found = folder("corpus");
+    let found = if found.is_dir() { files(&found) } else { Vec::new() };
+    for file in seeds.into_iter().chain(found) {
         held(file.as_str(), check, &fs::read(&file).expect("a readable seed"));
     }
 }
