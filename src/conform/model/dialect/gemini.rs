@@ -97,7 +97,7 @@ fn results_follow_calls(turns: &[Vec<Said>]) -> Result<(), Rejected> {
 }
 
 pub(super) fn whole(reply: &Reply<'_>) -> Value {
-    answer(reply, parts(reply), true)
+    answer(reply, &parts(reply), true)
 }
 
 fn parts(reply: &Reply<'_>) -> Vec<Value> {
@@ -110,7 +110,7 @@ fn calls(reply: &Reply<'_>) -> impl Iterator<Item = Value> {
     reply.calls.iter().map(call)
 }
 
-fn answer(reply: &Reply<'_>, parts: Vec<Value>, last: bool) -> Value {
+fn answer(reply: &Reply<'_>, parts: &[Value], last: bool) -> Value {
     let mut candidate = json!({"index": 0, "content": {"role": "model", "parts": parts}});
     if last {
         candidate["finishReason"] = "STOP".into();
@@ -134,9 +134,9 @@ fn usage(usage: Usage) -> Value {
 
 pub(super) fn events(reply: &Reply<'_>) -> Vec<Event> {
     let texts = pieces(reply.text.unwrap_or_default()).into_iter().map(|piece| json!({"text": piece}));
-    let parts = texts.chain(calls(reply)).map(|part| Event::Data(answer(reply, vec![part], false)));
+    let parts = texts.chain(calls(reply)).map(|part| Event::Data(answer(reply, &[part], false)));
     // The end comes with an empty text, as the vendor has it.
-    parts.chain([Event::Data(answer(reply, vec![json!({"text": ""})], true))]).collect()
+    parts.chain([Event::Data(answer(reply, &[json!({"text": ""})], true))]).collect()
 }
 
 pub(super) fn error_event(kind: ErrorKind, reply: &Reply<'_>) -> Event {
