@@ -231,7 +231,7 @@ fn a_scaffold_is_found_unfinished_and_never_overwrites() {
 #[test]
 fn the_agent_profile_is_asked_for_by_name() {
     let shown = |arguments: &[&str]| conform(arguments).args(["--profile", "agent"]).assert();
-    shown(&["lint"]).code(0).stdout(contains("3 agents: 0 errors"));
+    shown(&["lint"]).code(0).stdout(contains("8 agents: 0 errors"));
     shown(&["list"]).code(0).stdout(contains("agent standin")).stdout(contains("case status-001-answered"));
     shown(&["explain", "CONTROL-001"]).code(0).stdout(contains("SIGINT")).stdout(contains("source: profile"));
     conform(&["explain", "CONTROL-001"]).assert().code(66);
@@ -408,8 +408,8 @@ fn a_trace_tells_what_happened_step_by_step() {
     let suite = suite(&[GOOD]);
     let said = score(&suite, &["loop", "--trace", "--keep"]).env("TMPDIR", suite.path()).assert().code(0);
     said.stderr(contains("loop/x-001-a t+"))
-        .stderr(contains("design (attempt 1) starts"))
-        .stderr(contains("step 0 is over: it ended with 0"))
+        .stderr(contains("design, attempt 1: exit 0 ("))
+        .stderr(contains("run ended with 0 ("))
         .stderr(contains("kept: "));
 }
 

@@ -163,7 +163,7 @@ fn run<P: Profile>(
 ) -> Vec<RuntimeReport> {
     let ProofOptions { jobs, timing_jobs, .. } = options;
     let selection = Selection { only, ..Selection::default() };
-    let options = SurveyOptions { selection, jobs, timing_jobs, ..SurveyOptions::default() };
+    let options = SurveyOptions { selection, whole_columns: true, jobs, timing_jobs, ..SurveyOptions::default() };
     survey(suite, candidates, rig, &options, &|_| {})
 }
 

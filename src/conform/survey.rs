@@ -67,6 +67,8 @@ impl Rig<AgentProfile> for AgentRig {
 pub struct SurveyOptions {
     /// Which cases.
     pub selection: Selection,
+    /// The selection leaves no case of a column out that it has cases of, so the cells are rated as those of a whole run.
+    pub whole_columns: bool,
     /// How many cases at once.
     pub jobs: usize,
     /// How many cases that measure time at once.
@@ -146,7 +148,7 @@ struct Rated {
 impl Rated {
     fn new(options: &SurveyOptions) -> Self {
         let today = || clock::now().wall().to_zoned(jiff::tz::TimeZone::UTC).date();
-        Self { today: options.today.unwrap_or_else(today), whole: options.selection.is_everything() }
+        Self { today: options.today.unwrap_or_else(today), whole: options.whole_columns || options.selection.is_everything() }
     }
 }
 
