@@ -148,7 +148,10 @@ struct Rated {
 impl Rated {
     fn new(options: &SurveyOptions) -> Self {
         let today = || clock::now().wall().to_zoned(jiff::tz::TimeZone::UTC).date();
-        Self { today: options.today.unwrap_or_else(today), whole: options.whole_columns || options.selection.is_everything() }
+        Self {
+            today: options.today.unwrap_or_else(today),
+            whole: options.whole_columns || options.selection.is_everything(),
+        }
     }
 }
 

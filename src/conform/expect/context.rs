@@ -27,9 +27,13 @@ pub(super) fn tracked(evidence: &Evidence<'_>, usage: usize) -> Check {
     let usages = &evidence.seen.usages;
     let Some(seen) = usages.get(usage) else { return no_usage(usage, "the runtime's own figure") };
     let expected = format!("the runtime's own figure to be {}", seen.tokens);
-    let until = usages.get(usage + 1).map_or(Millis::MAX, |next| next.at);
-    let current = evidence.seen.events.iter().filter(|event| word(&event.line, "type") == Some("CONTEXT_CURRENT"));
-    let newest = current.rev().find(|event| event.at >= seen.at && event.at < until);
+    let current = || evidence.seen.events.iter().filter(|event| word(&event.line, "type") == Some("CONTEXT_CURRENT"));
+    let newest = |until: Millis| current().rev().find(|event| event.at >= seen.at && event.at < until);
+    let newest = match usages.get(usage + 1) {
+        Some(next) => newest(next.at),
+        // What is told of a later phase is another figure; only a runtime that reads after the phase's end tells it later.
+        None => newest(phase_end(evidence, seen.at)).or_else(|| newest(Millis::MAX)),
+    };
     let event = newest.and_then(|event| figure(&event.line)).map(|figure| (figure, "the event file"));
     let state = || Some((figure(seen.context_state.as_ref()?)?, ".loa-checkpoint/context-state.yaml"));
     let check = match event.or_else(state) {
@@ -40,6 +44,12 @@ pub(super) fn tracked(evidence: &Evidence<'_>, usage: usize) -> Check {
         None => Check::fail(Reason::NotTracked, expected, "no figure, neither in an event nor in the context state"),
     };
     check.at_time(seen.until)
+}
+
+/// The end of the attempt that was under way at this moment; the end of time where none was seen.
+fn phase_end(evidence: &Evidence<'_>, at: Millis) -> Millis {
+    let mut ends = evidence.seen.attempts.iter().filter(|it| it.started <= at).filter_map(|it| it.ended);
+    ends.find(|ended| *ended >= at).map_or(Millis::MAX, |ended| ended + 1)
 }
 
 fn figure(document: &Value) -> Option<&Value> {

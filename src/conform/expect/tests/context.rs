@@ -122,6 +122,20 @@ fn the_runtimes_own_figure() {
 }
 
 #[test]
+fn a_later_phases_own_figure_is_another() {
+    let tracked = "tracked: {usage: 0}";
+    let told =
+        |at, tokens: u64| move |scene: Scene| scene.event(at, json!({"type": "CONTEXT_CURRENT", "value": tokens}));
+    let ended = scene().well().seen.attempts[0].ended.expect("an end");
+    let began = scene().well().seen.attempts[0].started;
+    let used = || hearing().usage(5, began, None);
+    told(ended + 1, 6)(told(began, 5)(used())).passes(tracked);
+    told(ended, 6)(told(began, 5)(used())).fails(tracked, Reason::NotTracked);
+    told(ended + 1, 5)(used()).passes(tracked);
+    told(ended + 1, 6)(used()).fails(tracked, Reason::NotTracked);
+}
+
+#[test]
 fn a_pattern_that_sees_levels_when_nothing_goes_wrong_sees_none() {
     let printed = |control: &[&str]| {
         let mut scene = hearing().usage(5, 220, None).output(230, "level soft").control(control, &[]);
