@@ -98,6 +98,10 @@ fn an_interrupt_ends_it_at_once_and_leaves_everything_as_it_was() {
         (Signal::TERM, &["checkpoint", "--fix"]),
         (Signal::INT, &["checkpoint", "--json", "--output", "found.json"]),
     ] {
+        // A job in the background of a shell ignores SIGINT, and so does whatever it starts.
+        if is_ignored(signal) {
+            continue;
+        }
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("wrong.yaml"), &wrong).expect("a file");
         let (child, _end) = waiting(folder.path(), arguments);
@@ -109,4 +113,11 @@ fn an_interrupt_ends_it_at_once_and_leaves_everything_as_it_was() {
         let names = fs::read_dir(folder.path()).expect("there").count();
         assert_eq!((output.stdout.len(), names), (0, 2), "{arguments:?}: nothing new");
     }
+}
+
+fn is_ignored(signal: Signal) -> bool {
+    let status = fs::read_to_string("/proc/self/status").expect("a status");
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("a mask");
+    let mask = u64::from_str_radix(mask.trim(), 16).expect("a number");
+    mask >> (signal.as_raw() - 1) & 1 == 1
 }
