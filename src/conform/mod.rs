@@ -18,10 +18,12 @@ mod defect;
 mod draw;
 mod driver;
 mod expect;
+mod expectation;
 mod feature;
 mod journal;
 mod lane;
 mod manifest;
+mod matcher;
 pub mod model;
 pub mod names;
 mod observation;
@@ -51,10 +53,7 @@ pub use agent::{
 };
 pub use baseline::{Baseline, Complaint, KnownRed, Staleness};
 pub use bundle::{Bundle, BundleError, Discrepancy, Exhibit, Flaw, Recorder, Verification, verify};
-pub use case::{
-    AcceptedCount, AcceptedValue, Act, Case, Draw, Drive, Expectation, Knob, Matcher, Moment, Step, TimeMethod,
-    ValueType, WayIn,
-};
+pub use case::{Act, Case, Draw, Drive, Knob, Step, TimeMethod, WayIn};
 pub use cell::Cell;
 pub use checkup::{Health, Symptom, checkup, trials};
 pub use claims::{ChecklistItem, Claim, ClaimWord, Claims};
@@ -67,8 +66,10 @@ pub use driver::{
     CHAMBER, Chamber, ChamberError, Happening, Identity, Interruption, Isolation, Spec, environment, keep,
 };
 pub use expect::{Evidence, judge, unobservable};
+pub use expectation::{AcceptedCount, Expectation, Moment};
 pub use feature::{CompactorWay, Feature};
 pub use manifest::{Argv, Attestation, CellWord, KnobWay, Manifest, Sight, UsageWay};
+pub use matcher::{AcceptedValue, Matcher, ValueType};
 pub use observation::{
     AttemptSeen, CompactorSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen,
     ReportSeen, StepSeen, UsageSeen,

@@ -4,7 +4,6 @@
 //! are beside it, so that a runtime that cleans up its workspace cannot lose them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
@@ -168,15 +167,7 @@ fn phase_script(judge: &Path, socket: &Path, phase: &str) -> Result<String, LabE
 
 /// As one word of a shell.
 pub(super) fn quoted(text: &str) -> String {
-    let mut word = String::from("'");
-    for c in text.chars() {
-        if c == '\'' {
-            word.push_str("'\\''");
-        } else {
-            word.write_char(c).expect("a text takes every character");
-        }
-    }
-    word + "'"
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// The judge's defaults, then the case's keys, then the knobs: each dotted key in its place, null removing it.

@@ -13,6 +13,7 @@ use super::program::Places;
 use crate::conform::agent::{Turned, merge};
 use crate::conform::model::{Model, Options, Route, Script, Step as Answer};
 use crate::conform::rig::RigOptions;
+use crate::conform::workspace::quoted;
 use crate::conform::{AgentCase, AgentExpectation, AgentManifest, Millis, names};
 use crate::system::clock::{self, Moment};
 use crate::system::{files, scratch};
@@ -227,11 +228,6 @@ fn script(case: &AgentCase, manifest: &AgentManifest, drawn: &BTreeMap<String, V
     });
     script.routes = side.chain(script.routes).collect();
     script
-}
-
-/// As one word of a shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// What an error says.
