@@ -1,6 +1,7 @@
 //! The integration tests: one binary, one module a subject.
 #![expect(clippy::disallowed_methods, reason = "tests play the host: they write files and start programs")]
 
+mod action;
 mod agents;
 mod architecture;
 mod chamber;

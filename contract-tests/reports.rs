@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use assert_cmd::assert::OutputAssertExt;
-use assert_cmd::cargo::CommandCargoExt;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
 
+use crate::action::second_step;
 use crate::conform::{GOOD, IDLE, conform, score, suite};
 
 const REPORT: &str = "fixtures/documents/conformance-report/valid/with-timelines.json";
@@ -116,23 +116,9 @@ fn action() -> Value {
     serde_yaml::from_str(&fs::read_to_string(root().join(ACTION)).expect("readable")).expect("YAML")
 }
 
-/// The second step of the action, as the runner of GitHub would start it.
+/// The action, with these inputs: what it printed, its outputs and its summary.
 fn judged(folder: &Path, inputs: &[(&str, &str)]) -> (Output, String, String) {
-    let action = action();
-    let step = &action["runs"]["steps"][1];
-    let program = Command::cargo_bin("loa-conform").expect("it is built");
-    let built = Path::new(program.get_program()).parent().expect("a folder").to_owned();
-    let path = format!("{}:{}", built.display(), std::env::var("PATH").expect("a path"));
-    let mut command = Command::new("bash");
-    let script = step["run"].as_str().expect("a script");
-    command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script]).current_dir(folder).env("PATH", path);
-    for (variable, expression) in step["env"].as_object().expect("inputs") {
-        let name = expression.as_str().and_then(|text| text.strip_prefix("${{ inputs.")?.strip_suffix(" }}"));
-        let name = name.expect("an input");
-        let default = action["inputs"][name]["default"].as_str().expect("every input has a default");
-        let given = inputs.iter().find(|(input, _)| *input == name).map(|(_, value)| *value);
-        command.env(variable, given.unwrap_or(default));
-    }
+    let mut command = second_step(&action(), folder, inputs);
     let (outputs, summary) = (folder.join("outputs"), folder.join("summary"));
     fs::write(&outputs, "").expect("a file");
     let output = command.env("GITHUB_OUTPUT", &outputs).env("GITHUB_STEP_SUMMARY", &summary).output().expect("bash");

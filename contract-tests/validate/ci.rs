@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
-use assert_cmd::cargo::CommandCargoExt as _;
 use serde_json::Value;
 
 use super::root;
+use crate::action::{bash, second_step};
 
 fn yaml(file: &str) -> Value {
     serde_yaml::from_str(&fs::read_to_string(root().join(file)).expect("a readable file")).expect("YAML")
@@ -26,30 +26,9 @@ fn workspace() -> tempfile::TempDir {
     workspace
 }
 
-/// A shell that finds the program that was built first.
-fn bash(script: &str, folder: &Path) -> Command {
-    let program = Command::cargo_bin("loa-validate").expect("the program is built");
-    let built = Path::new(program.get_program()).parent().expect("a folder").to_owned();
-    let path = std::env::var("PATH").expect("a path");
-    let mut command = Command::new("bash");
-    // As the runner of GitHub starts it.
-    command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script]).current_dir(folder);
-    command.env("PATH", format!("{}:{path}", built.display()));
-    command
-}
-
-/// The second step of the action, with its inputs as the runner would set them.
+/// The action, with these inputs: what it printed, and its outputs.
 fn action(folder: &Path, inputs: &[(&str, &str)]) -> (Output, String) {
-    let action = yaml("action.yml");
-    let step = &action["runs"]["steps"][1];
-    let mut command = bash(step["run"].as_str().expect("a script"), folder);
-    for (variable, expression) in step["env"].as_object().expect("inputs") {
-        let name = expression.as_str().and_then(|text| text.strip_prefix("${{ inputs.")?.strip_suffix(" }}"));
-        let name = name.expect("an input");
-        let default = action["inputs"][name]["default"].as_str().expect("every input has a default");
-        let given = inputs.iter().find(|(input, _)| *input == name).map(|(_, value)| *value);
-        command.env(variable, given.unwrap_or(default));
-    }
+    let mut command = second_step(&yaml("action.yml"), folder, inputs);
     let outputs = folder.join("outputs");
     fs::write(&outputs, "").expect("a file");
     let output = command.env("GITHUB_OUTPUT", &outputs).output().expect("bash");

@@ -36,6 +36,19 @@ pub enum End {
     Paused(Pause),
 }
 
+impl End {
+    /// In one word, for machines.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Escalated(_) => "escalated",
+            Self::Interrupted(_) => "interrupted",
+            Self::Paused(_) => "paused",
+        }
+    }
+}
+
 /// Why an execution cannot go on now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pause {

@@ -52,7 +52,7 @@ fn event(progress: &Progress<'_>) -> Option<HistoryEvent> {
         Progress::SessionStarted { execution, session, resumed, .. } => {
             HistoryEvent::SessionStarted { execution: execution.clone(), session: session.clone(), resumed }
         }
-        Progress::SessionEnded { end } => HistoryEvent::SessionEnded { end: word(end).to_owned() },
+        Progress::SessionEnded { end } => HistoryEvent::SessionEnded { end: end.word().to_owned() },
         Progress::PhaseSkipped { phase } => HistoryEvent::PhaseSkipped { phase },
         Progress::AttemptStarted { phase, attempt, .. } => HistoryEvent::AttemptStarted { phase, attempt },
         Progress::AttemptEnded { phase, attempt, exit, reason } => {
@@ -83,13 +83,4 @@ fn event(progress: &Progress<'_>) -> Option<HistoryEvent> {
         | Progress::Output { .. }
         | Progress::Notice { .. } => return None,
     })
-}
-
-fn word(end: &End) -> &'static str {
-    match end {
-        End::Completed => "completed",
-        End::Escalated(_) => "escalated",
-        End::Interrupted(_) => "interrupted",
-        End::Paused(_) => "paused",
-    }
 }

@@ -162,7 +162,7 @@ fn execute(args: &LoaRun, request: Request, runtime: &Runtime) -> Result<ExitSta
     // All of it is shown before anything else is said.
     drop(terminal);
     if args.json {
-        print_json(&json!({ "end": word(&end), "call": call(&end), "status": status(&layout).map_err(of_run)? }))?;
+        print_json(&json!({ "end": end.word(), "call": call(&end), "status": status(&layout).map_err(of_run)? }))?;
     }
     Ok(match end {
         End::Completed => ExitStatus::Success,
@@ -171,15 +171,6 @@ fn execute(args: &LoaRun, request: Request, runtime: &Runtime) -> Result<ExitSta
         End::Interrupted(Interrupt::Interrupt) => ExitStatus::Interrupted,
         End::Interrupted(Interrupt::Terminate) => ExitStatus::Terminated,
     })
-}
-
-fn word(end: &End) -> &'static str {
-    match end {
-        End::Completed => "completed",
-        End::Escalated(_) => "escalated",
-        End::Interrupted(_) => "interrupted",
-        End::Paused(_) => "paused",
-    }
 }
 
 fn call(end: &End) -> Option<serde_json::Value> {
