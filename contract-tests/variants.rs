@@ -42,7 +42,8 @@ fn each_faulty_variant_dies_as_declared_and_each_lawful_one_lives() {
     let place = tempfile::tempdir().expect("a folder");
     let rig = RigOptions::new(7, PathBuf::from(env!("CARGO_BIN_EXE_loa-conform")));
     let options = ProofOptions { full: false, nulls: true, jobs: 8, timing_jobs: 12 };
-    let proof = prove(&suite, &variants, place.path(), &rig, options).unwrap_or_else(|error| panic!("{error}"));
+    let proof =
+        prove(&suite, &variants, place.path(), &rig, options, &mut |_, _| {}).unwrap_or_else(|error| panic!("{error}"));
     let canary = proof.tried.iter().find(|it| it.variant == "canary").expect("the whole proof is void without it");
     assert!(canary.found.is_empty(), "the whole proof is void: {:?}", canary.found);
     let wrong = proof.tried.iter().filter(|it| !it.found.is_empty());

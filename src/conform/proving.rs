@@ -120,7 +120,7 @@ impl Proof {
     }
 }
 
-/// Tries variants. `place` is an empty folder for them and their bases.
+/// Tries variants. `place` is an empty folder for them and their bases; `listener` hears of every column that is done.
 ///
 /// # Errors
 /// [`ProvingError`]: above all an edit that does not fit its base, for a variant that is not what it says proves nothing.
@@ -130,6 +130,7 @@ pub fn prove<P: Profile>(
     place: &Path,
     rig: &dyn Rig<P>,
     options: ProofOptions,
+    listener: &mut dyn FnMut(Option<Column>, &[Tried]),
 ) -> Result<Proof, ProvingError> {
     suite.files().lay_candidates(place)?;
     let musts = suite.clauses.iter().filter(|it| it.level == Level::Must && suite.cases_of(&it.id).next().is_some());
@@ -141,7 +142,9 @@ pub fn prove<P: Profile>(
     }
     for (column, variants) in groups {
         let group = Group { suite, place, rig, options, column };
+        let before = proof.tried.len();
         group.try_all(&variants, &mut proof)?;
+        listener(column, &proof.tried[before..]);
     }
     if options.nulls {
         let names: Vec<&str> = suite.bundled().filter(|name| name.starts_with("null-")).collect();

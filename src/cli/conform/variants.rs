@@ -9,8 +9,8 @@ use super::suite;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::{
-    AgentProfile, AgentRig, Profile, ProfileName, Proof, ProofOptions, Rig, RigOptions, RuntimeProfile, Suite, Tried,
-    Variant, prove, withdraw,
+    AgentProfile, AgentRig, Column, Profile, ProfileName, Proof, ProofOptions, Rig, RigOptions, RuntimeProfile, Suite,
+    Tried, Variant, prove, withdraw,
 };
 use crate::diag::closest;
 use crate::system::{env, ids, scratch};
@@ -36,7 +36,12 @@ fn proved<P: Profile>(wish: &Variants, seed: u64, rig: &dyn Rig<P>) -> Result<Ex
     let jobs = wish.jobs.map_or(cores * 4, std::num::NonZero::get);
     let options = ProofOptions { full: wish.full, nulls: wish.names.is_empty(), jobs, timing_jobs: jobs };
     say(format_args!("seed {seed}, {} variants", chosen.len()));
-    let proof = prove(&suite, &chosen, place.path(), rig, options)
+    let mut listener = |column: Option<Column>, tried: &[Tried]| {
+        let column = column.map_or("every column".to_owned(), |column| column.to_string());
+        let sound = tried.iter().filter(|it| it.found.is_empty()).count();
+        say(format_args!("{column}: {sound} of {} as declared", tried.len()));
+    };
+    let proof = prove(&suite, &chosen, place.path(), rig, options, &mut listener)
         .map_err(|error| Failure::new(ExitStatus::Config, error).hint("`loa-conform lint` checks every variant"))?;
     if wish.json {
         print(&format!(
