@@ -305,3 +305,35 @@ fn a_machine_without_namespaces_says_so_and_still_cleans_up() {
     let said = String::from_utf8_lossy(&done.stdout);
     assert!(done.status.success() && said.contains("7 passed"), "{said}{}", String::from_utf8_lossy(&done.stderr));
 }
+
+/// Its version is how many routes it sees.
+const ROUTES: (&str, &str) = (
+    "loop",
+    "{runtime: loop, version: [sh, -c, 'sed 1d /proc/net/route | wc -l'], run: [sh, '{dir}/loop.sh', '{plan}'], \
+     expect: {exit-codes: Full, checkpoints: None, context-signals: None, escalation: None}}",
+);
+
+#[test]
+fn a_runtime_that_is_judged_hermetically_has_no_way_out() {
+    let suite = crate::conform::suite(&[ROUTES]);
+    let done = crate::conform::score(&suite, &["loop", "--hermetic", "--json"]).output().expect("started");
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    assert_eq!(report["host"]["hermetic"], true);
+    assert_eq!(report["runtimes"][0]["version"], "0");
+}
+
+/// Without namespaces nothing can be shut off; only a machine that has no network anyway need not refuse.
+#[test]
+fn what_cannot_be_shut_off_is_refused_and_not_measured_all_the_same() {
+    let suite = crate::conform::suite(&[ROUTES]);
+    let done =
+        crate::conform::score(&suite, &["loop", "--hermetic"]).env("PATH", "/nowhere").output().expect("started");
+    let said = String::from_utf8_lossy(&done.stderr);
+    if loa::system::isolation::has_way_out() {
+        assert_eq!(done.status.code(), Some(3), "{said}");
+        assert!(said.contains("--hermetic: this machine lets nobody have a network of his own"), "{said}");
+    } else {
+        assert!(!said.contains("--hermetic"), "{said}");
+    }
+}

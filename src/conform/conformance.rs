@@ -1,6 +1,7 @@
 //! What a survey found, as one plain value: every renderer only formats it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -68,6 +69,18 @@ pub struct Host {
     pub arch: String,
     /// Cores that the judge may use.
     pub cores: usize,
+    /// No other host could be reached from there, as `--hermetic` demands. Without it a runtime of the runtime profile has the
+    /// host's network; of an agent, its row says whether it had.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hermetic: bool,
+}
+
+/// Which kind of machine it was, and what it was shut off from.
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { os, arch, cores: _, hermetic } = self;
+        write!(f, "{os} {arch}{}", if *hermetic { " without a network" } else { "" })
+    }
 }
 
 /// What was found about one candidate: a runtime, or an agent.
@@ -93,7 +106,7 @@ pub struct RuntimeReport {
     /// What of it differed from its makers' defaults in every case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<SettingReport>,
-    /// What the machine did not let the judge see.
+    /// What could not be seen there: by the machine, or by what the manifest says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
     /// The cells that it earned.

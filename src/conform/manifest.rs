@@ -87,6 +87,9 @@ pub struct Manifest {
     #[schemars(range(min = 1, max = 600))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_seconds: Option<u64>,
+    /// Why it cannot be judged under a clock that runs faster, if so: the cases that need one are not observed then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_fast_clock: Option<String>,
     /// Whether it stays and waits for its human after an escalation.
     #[serde(default)]
     pub waits: bool,

@@ -62,13 +62,12 @@ pub fn readme(text: &str, report: &ConformanceReport, agents: &[ConformanceRepor
 
 pub(super) fn provenance(report: &ConformanceReport) -> String {
     format!(
-        "{}; levels and readings are ours. Suite `{:.12}`, seed {}, judge {}, {} {}, {}.",
+        "{}; levels and readings are ours. Suite `{:.12}`, seed {}, judge {}, {}, {}.",
         report.edition,
         report.suite,
         report.seed,
         report.judge,
-        report.host.os,
-        report.host.arch,
+        report.host,
         report.date.strftime("%Y-%m-%d"),
     )
 }
@@ -133,7 +132,7 @@ fn settings(runtime: &RuntimeReport) -> String {
     };
     let settings: Vec<String> = runtime.settings.iter().map(table::setting).collect();
     let differing = list("What differs from its makers' defaults in every case", &settings);
-    differing + &list("What this machine did not let the judge see", &runtime.unseen)
+    differing + &list("What the judge could not see here", &runtime.unseen)
 }
 
 /// Rows as a table; the first is its head.

@@ -52,7 +52,7 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
     }
     if !runtime.unseen.is_empty() {
         let unseen = format!("  {}\n", runtime.unseen.join("\n  "));
-        section(&mut text, "What this machine did not let the judge see", &unseen, "");
+        section(&mut text, "What the judge could not see here", &unseen, "");
     }
     for (clause, case) in runtime.cases().filter(|(_, case)| is_red(case)) {
         if let Some(clause) = report.clause(&clause.id) {
@@ -117,15 +117,8 @@ fn line(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
 
 fn footer(report: &ConformanceReport) -> String {
     let mut text = format!(
-        "{DIM}{}; levels and readings are ours. Suite {:.12}, seed {}, judge {}, {} {} with {} cores, {:.0}{DIM:#}\n",
-        report.edition,
-        report.suite,
-        report.seed,
-        report.judge,
-        report.host.os,
-        report.host.arch,
-        report.host.cores,
-        report.date,
+        "{DIM}{}; levels and readings are ours. Suite {:.12}, seed {}, judge {}, {} with {} cores, {:.0}{DIM:#}\n",
+        report.edition, report.suite, report.seed, report.judge, report.host, report.host.cores, report.date,
     );
     text.extend(table::warnings(report).iter().map(|warning| format!("{warning}\n")));
     text

@@ -37,7 +37,7 @@ pub(super) struct ContextWatch {
     due: bool,
     /// What the stage last asked to be cleared and to be kept.
     asked: Option<(Vec<String>, Vec<String>)>,
-    /// The stage said itself how full the context is, and nothing happened since that would make its word old.
+    /// The stage said itself, in this attempt, how full the context is.
     stage_speaks: bool,
 }
 
@@ -112,13 +112,9 @@ impl ContextWatch {
         self.due
     }
 
-    /// An invocation of the agent begins: what the stage said in the one before is about another context.
-    pub(super) fn invocation_begins(&mut self) {
-        self.stage_speaks = false;
-    }
-
-    /// Takes note of what the agent's backend read about the size of its context. Where the stage says it itself, by a
-    /// signal, its word is what counts: the contract's interface is spoken to on purpose, a backend's figure is inferred.
+    /// Takes note of what the agent's backend read about the size of its context. Once the stage has said it itself, by a
+    /// signal, its word alone counts until the attempt is over: the contract's interface is spoken to on purpose, a
+    /// backend's figure is inferred, and two of them in turn would take a full context for one that had been emptied.
     pub(super) fn reported(
         &mut self,
         tokens: u64,
@@ -134,7 +130,6 @@ impl ContextWatch {
 
     /// Takes note that the agent freed this many tokens, by itself or on request.
     pub(super) fn agent_compacted(&mut self, freed: u64) -> Result<(), RunError> {
-        self.stage_speaks = false;
         self.complete(freed, 0)
     }
 

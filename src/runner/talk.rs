@@ -162,7 +162,6 @@ impl Engine<'_> {
         talk: &mut Talk,
         setting: &mut Setting<'_>,
     ) -> Result<Heard, RunError> {
-        setting.context.invocation_begins();
         let group = invocation.group();
         if let Some(group) = group {
             self.guard.watch(group);

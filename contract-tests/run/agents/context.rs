@@ -91,23 +91,37 @@ fn a_stage_that_signals_its_usage_speaks_for_its_context() {
 }
 
 #[test]
-fn the_word_of_a_stage_is_old_when_the_agent_compacted_its_context() {
+fn a_stage_that_speaks_speaks_until_its_attempt_is_over() {
     let boundary =
         r#"{"type":"system","subtype":"compact_boundary","compact_metadata":{"pre_tokens":700,"post_tokens":200}}"#;
-    let agent = signals(&format!("{boundary}\n{}\n{DONE}", next_turn(300)));
-    agent.run().exits(0);
-    assert_eq!(tracked(&agent), [500, 700, 300]);
-}
-
-#[test]
-fn the_word_of_a_stage_is_old_when_the_agent_is_started_again() {
     let recorded =
         std::fs::read_to_string(recordings().join("claude-code/prompt-too-long.jsonl")).expect("a recording");
-    let agent = signals(recorded.lines().last().expect("a result"));
+    let overflow = recorded.lines().last().expect("a result");
+    let agent = signals(&format!("{boundary}\n{}\n{overflow}", next_turn(300)));
     agent.says("rest", &format!("{}{DONE}\n", answers(&[400])), 0);
     agent.run().exits(0);
     assert_eq!(agent.classes(), ["overflow", "done", "done"], "two more in the same attempt");
-    assert_eq!(tracked(&agent), [500, 700, 400, 400]);
+    assert_eq!(tracked(&agent), [500, 700], "neither a compaction nor another invocation makes its word old");
+}
+
+#[test]
+fn a_context_that_a_stage_calls_full_again_after_a_compaction_calls_a_human() {
+    let agent = StandIn::new(Player::Claude);
+    with_limits(&agent);
+    let full = format!(
+        "echo '{{\"type\":\"USAGE\",\"context_tokens\":2500}}' >> $LOA_SIGNAL_FILE\n\
+         until grep -q 2500 $LOA_EVENT_FILE; do sleep 0.005; done\n\
+         echo '{}'; sleep 60",
+        next_turn(300)
+    );
+    agent.says("1", &answers(&[500]), 0);
+    agent.does("1", &format!("until grep -q 500 $LOA_EVENT_FILE; do sleep 0.005; done\n{full}"));
+    agent.plays("2", "compact-on-request", 0);
+    agent.says("rest", &answers(&[300]), 0);
+    agent.does("rest", &full);
+    agent.run().exits(2);
+    assert_eq!(agent.classes(), ["cancelled", "done", "cancelled"]);
+    assert_eq!(agent.workspace.report()["trigger"], "context_overflow");
 }
 
 #[test]

@@ -97,6 +97,14 @@ pub(super) struct InSuite {
     pub(super) suite: Option<PathBuf>,
 }
 
+/// Where agents are found.
+#[derive(Debug, Args)]
+pub(super) struct Installed {
+    /// Where agents are installed; looked into before PATH
+    #[arg(long, value_name = "DIR", default_value = ".agents/bin")]
+    pub(super) programs: PathBuf,
+}
+
 /// What is shown of a suite.
 #[derive(Debug, Args)]
 pub(super) struct Shown {
@@ -116,9 +124,8 @@ pub(super) struct Score {
     /// Run only the quick subset; agents only
     #[arg(long)]
     pub(super) quick: bool,
-    /// Where agents are installed; looked into before PATH
-    #[arg(long, value_name = "DIR", default_value = ".agents/bin")]
-    pub(super) programs: PathBuf,
+    #[command(flatten)]
+    pub(super) installed: Installed,
     /// Run only cases whose id, or whose clause, begins so; * stands for anything
     #[arg(long, value_name = "PATTERN")]
     pub(super) only: Option<String>,
@@ -149,6 +156,9 @@ pub(super) struct Score {
     /// Fail when a claim differs from what was measured
     #[arg(long)]
     pub(super) strict_claims: bool,
+    /// Shut off every network but loopback, or refuse to measure; agents are shut off without being asked, where that works
+    #[arg(long)]
+    pub(super) hermetic: bool,
     /// Keep the folder of every case, and say where
     #[arg(long)]
     pub(super) keep: bool,
@@ -255,9 +265,8 @@ pub(super) struct Variants {
     /// How many scenarios at once; when not given, four times the cores
     #[arg(long, value_name = "N")]
     pub(super) jobs: Option<std::num::NonZeroUsize>,
-    /// Where agents are installed; looked into before PATH
-    #[arg(long, value_name = "DIR", default_value = ".agents/node_modules/.bin")]
-    pub(super) programs: PathBuf,
+    #[command(flatten)]
+    pub(super) installed: Installed,
     /// Print one JSON document, for machines
     #[arg(long)]
     pub(super) json: bool,

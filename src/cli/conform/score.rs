@@ -22,17 +22,24 @@ use crate::conform::{
     withdraw,
 };
 use crate::report;
-use crate::system::{clock, env, files, ids};
+use crate::system::{clock, env, files, ids, isolation};
 
 pub(super) fn score(wish: &Score) -> Result<ExitStatus, Failure> {
     if wish.quick && wish.place.profile == ProfileName::Runtime {
         return Err(Failure::new(ExitStatus::Usage, "--quick: the runtime profile has no quick subset"));
     }
+    if wish.hermetic || wish.place.profile == ProfileName::Agent {
+        withdraw().map_err(|error| Failure::new(ExitStatus::HarnessFailed, error))?;
+    }
+    if wish.hermetic && isolation::has_way_out() {
+        let failure =
+            Failure::new(ExitStatus::Incomplete, "--hermetic: this machine lets nobody have a network of his own");
+        return Err(failure.hint("be root, allow user namespaces (user.max_user_namespaces), or leave the flag out"));
+    }
     match wish.place.profile {
         ProfileName::Runtime => scored::<RuntimeProfile, _>(wish, |options| options),
         ProfileName::Agent => {
-            withdraw().map_err(|error| Failure::new(ExitStatus::HarnessFailed, error))?;
-            scored::<AgentProfile, _>(wish, |options| AgentRig::new(options, wish.programs.clone()))
+            scored::<AgentProfile, _>(wish, |options| AgentRig::new(options, wish.installed.programs.clone()))
         }
     }
 }
@@ -138,7 +145,7 @@ fn assemble<P: Profile>(
         judge: env!("CARGO_PKG_VERSION").to_owned(),
         suite: suite.hash.clone(),
         seed,
-        host: Host { os, arch, cores: cores() },
+        host: Host { os, arch, cores: cores(), hermetic: wish.hermetic },
         date: clock::now().wall(),
         only: wish.only.clone(),
         skip: wish.skip.clone(),

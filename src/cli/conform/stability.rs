@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::num::NonZero;
-use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
-use super::args::InSuite;
+use super::args::{InSuite, Installed};
 use super::candidates::Candidates;
 use super::score::jobs;
 use super::suite;
@@ -43,9 +42,8 @@ pub(super) struct Stability {
     /// How many scenarios at once
     #[arg(long, value_name = "N")]
     jobs: Option<NonZero<usize>>,
-    /// Where agents are installed; looked into before PATH
-    #[arg(long, value_name = "DIR", default_value = ".agents/node_modules/.bin")]
-    programs: PathBuf,
+    #[command(flatten)]
+    installed: Installed,
     /// Print one JSON document, for machines
     #[arg(long)]
     json: bool,
@@ -77,7 +75,7 @@ pub(super) fn stability(wish: &Stability) -> Result<ExitStatus, Failure> {
         ProfileName::Runtime => repeated::<RuntimeProfile, _>(wish, |options| options),
         ProfileName::Agent => {
             withdraw().map_err(|error| Failure::new(ExitStatus::HarnessFailed, error))?;
-            repeated::<AgentProfile, _>(wish, |options| AgentRig::new(options, wish.programs.clone()))
+            repeated::<AgentProfile, _>(wish, |options| AgentRig::new(options, wish.installed.programs.clone()))
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn variants(wish: &Variants) -> Result<ExitStatus, Failure> {
         ProfileName::Runtime => proved::<RuntimeProfile>(wish, seed, &rig),
         ProfileName::Agent => {
             withdraw().map_err(|error| Failure::new(ExitStatus::HarnessFailed, error))?;
-            proved::<AgentProfile>(wish, seed, &AgentRig::new(rig, wish.programs.clone()))
+            proved::<AgentProfile>(wish, seed, &AgentRig::new(rig, wish.installed.programs.clone()))
         }
     }
 }

@@ -152,7 +152,7 @@ fn provenance(report: &ConformanceReport) -> Markup {
         ("Suite", format!("{:.12}", report.suite)),
         ("Seed", report.seed.to_string()),
         ("Judge", report.judge.clone()),
-        ("Host", format!("{} {}, {} cores", report.host.os, report.host.arch, report.host.cores)),
+        ("Host", format!("{}, {} cores", report.host, report.host.cores)),
     ];
     markup! {
         dl.facts {

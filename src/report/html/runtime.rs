@@ -57,7 +57,7 @@ fn about(report: &ConformanceReport, runtime: &RuntimeReport) -> Markup {
             }
         }
         (list("What differs from its makers' defaults in every case", runtime.settings.iter().map(table::setting).collect()))
-        (list("What this machine did not let the judge see", runtime.unseen.clone()))
+        (list("What the judge could not see here", runtime.unseen.clone()))
     }
 }
 
