@@ -86,9 +86,11 @@ fn is_unjudged(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::NotObserved | Outcome::Untested)
 }
 
-impl fmt::Display for Cell {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = [
+impl Cell {
+    /// The MUSTs that were kept, of those that bind, and what became of the others.
+    #[must_use]
+    pub fn counts(&self) -> String {
+        let others = [
             (self.failed, "failed"),
             (self.flaky, "flaky"),
             (self.not_observed, "not observed"),
@@ -97,8 +99,14 @@ impl fmt::Display for Cell {
             (self.untested, "untested"),
             (self.attested.len(), "attested"),
         ];
-        let rest = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}"));
-        f.pad(&format!("{} {}/{}{}", self.word, self.green, self.musts, rest.collect::<String>()))
+        let rest = others.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}"));
+        format!("{}/{}{}", self.green, self.musts, rest.collect::<String>())
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{} {}", self.word, self.counts()))
     }
 }
 

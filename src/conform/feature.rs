@@ -1,6 +1,8 @@
 //! Optional features of a runtime (Anthropic Context Features) as the judge knows them: their names, and how his own
 //! compactor is plugged in.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,4 +28,13 @@ pub enum CompactorWay {
     Config(String),
     /// An environment variable, which takes the program's path.
     Env(String),
+}
+
+impl fmt::Display for CompactorWay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(key) => write!(f, "`{key}` in .loa.config.yaml"),
+            Self::Env(name) => write!(f, "the variable {name}"),
+        }
+    }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use crate::conform::{
-    Check, Claim, Column, CommandReport, ConformanceReport, Outcome, ProfileName, Reason, RuntimeReport, SettingReport,
+    Check, Claim, Clause, Column, CommandReport, ConformanceReport, Outcome, ProfileName, Reason, RuntimeReport,
+    SettingReport,
 };
 
 /// Adds to a text.
@@ -66,7 +67,7 @@ pub(super) fn matrix(report: &ConformanceReport) -> Vec<Vec<String>> {
     let rows = report
         .runtimes
         .iter()
-        .map(|runtime| std::iter::once(runtime.runtime.clone()).chain(cells(runtime, report.profile)).collect());
+        .map(|runtime| std::iter::once(runtime.runtime.clone()).chain(cells(report, runtime)).collect());
     std::iter::once(heading(&[first], report.profile)).chain(rows).collect()
 }
 
@@ -77,15 +78,17 @@ pub(super) fn agents(reports: &[ConformanceReport]) -> Vec<Vec<String>> {
         let day = report.date.strftime("%Y-%m-%d").to_string();
         rows.extend(report.runtimes.iter().map(|agent| {
             let who = [agent.runtime.clone(), version(agent).to_owned(), day.clone()];
-            who.into_iter().chain(cells(agent, ProfileName::Agent)).collect()
+            who.into_iter().chain(cells(report, agent)).collect()
         }));
     }
     rows
 }
 
-fn cells(runtime: &RuntimeReport, profile: ProfileName) -> impl Iterator<Item = String> {
-    Column::of(profile).map(|column| match (&runtime.problem, runtime.cells.get(&column)) {
+/// The cells of a row. A part of the suite earns no word, only counts.
+fn cells(report: &ConformanceReport, runtime: &RuntimeReport) -> impl Iterator<Item = String> {
+    Column::of(report.profile).map(|column| match (&runtime.problem, runtime.cells.get(&column)) {
         (Some(_), _) | (None, None) => "could not run".to_owned(),
+        (None, Some(cell)) if report.is_partial() => cell.counts(),
         (None, Some(cell)) => cell.to_string(),
     })
 }
@@ -219,9 +222,18 @@ pub(super) fn why(check: &Check) -> String {
 /// What to type to see a red again.
 pub(super) fn next(runtime: &RuntimeReport, column: Column, case: &str, seed: u64) -> String {
     let asked = runtime.path.as_ref().unwrap_or(&runtime.runtime);
-    let profile = match column.profile() {
+    format!("loa-conform score {}{} --only {case} --seed {seed} --keep", profile(column), word(asked))
+}
+
+/// What to type to learn what a clause asks for.
+pub(super) fn more(clause: &Clause) -> String {
+    format!("loa-conform explain {}{}", profile(clause.column), clause.id)
+}
+
+/// How a profile is asked for that is not the usual one.
+fn profile(column: Column) -> &'static str {
+    match column.profile() {
         ProfileName::Runtime => "",
         ProfileName::Agent => "--profile agent ",
-    };
-    format!("loa-conform score {profile}{} --only {case} --seed {seed} --keep", word(asked))
+    }
 }

@@ -4,7 +4,7 @@
 use anstyle::{AnsiColor, Style};
 
 use super::table::{self, put};
-use crate::conform::{CaseReport, Check, Clause, ConformanceReport, Outcome, RuntimeReport, TimeMethod};
+use crate::conform::{CaseReport, Check, Claim, Clause, ConformanceReport, Outcome, RuntimeReport, TimeMethod};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -21,7 +21,9 @@ const CHECKLIST_LEGEND: &str = "a box is ticked when every clause behind it was 
 #[must_use]
 pub fn terminal(report: &ConformanceReport, details: bool) -> String {
     let mut text = String::new();
-    if !report.claims.is_empty() {
+    // Who asked for a runtime of his own does not want eight lines about others first.
+    let concerns = |claim: &Claim| claim.measured.as_deref().is_some_and(|name| report.runtime(name).is_some());
+    if !report.claims.is_empty() && (!details || report.claims.iter().any(concerns)) {
         section(&mut text, "Claimed and measured", &grid(&table::claims(report)), table::CLAIMS_LEGEND);
     }
     section(&mut text, "Matrix", &grid(&table::matrix(report)), &table::words_legend(report.profile));
@@ -59,6 +61,11 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
             text.push_str(&red(runtime, clause, case, report.seed));
             text.push('\n');
         }
+    }
+    let kept = runtime.cases().filter(|(_, case)| !is_red(case));
+    let kept: String = kept.filter_map(|(_, case)| Some(format!("  {}: {}\n", case.id, case.kept.as_ref()?))).collect();
+    if !kept.is_empty() {
+        section(&mut text, "Kept folders of cases that are not red", &kept, "");
     }
     let unjudged = table::unjudged(runtime);
     if !unjudged.is_empty() {
@@ -158,6 +165,7 @@ pub fn red(runtime: &RuntimeReport, clause: &Clause, case: &CaseReport, seed: u6
             "        the folder that this keeps has model.yaml, the model's script, and by-hand.sh, what to start\n",
         );
     }
+    put(&mut text, format_args!("  more: {}\n", table::more(clause)));
     text
 }
 

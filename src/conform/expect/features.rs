@@ -131,7 +131,11 @@ pub(super) fn compactor_told(evidence: &Evidence<'_>, told: Told<'_>) -> Check {
         clip(&[CLEAR, PRESERVE, TURNS].map(word).join("; "))
     };
     let check = match (all.first(), all.iter().find(|seen| !fits(seen))) {
-        (None, _) => Check::fail(Reason::NeverCompacted, expected, "it was never started"),
+        (None, _) => {
+            let way =
+                evidence.manifest.compactor.as_ref().map_or(String::new(), |way| format!("; it was named by {way}"));
+            Check::fail(Reason::NeverCompacted, expected, format!("it was never started{way}"))
+        }
         (_, Some(seen)) => Check::fail(Reason::CompactorMisled, expected, shown(seen)).at_time(seen.at),
         (Some(seen), None) => Check::pass(expected, shown(seen)).at_time(seen.at),
     };

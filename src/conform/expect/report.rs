@@ -8,6 +8,14 @@ use super::document::{clip, show};
 use super::matcher::{Fields, Mismatch, Scene, Taken};
 use crate::conform::{AttemptSeen, Check, Millis, OutputLine, Reason, ReportSeen};
 
+/// Where no report was found.
+fn looked_in_vain(evidence: &Evidence<'_>) -> String {
+    match &evidence.manifest.report {
+        Some(glob) => format!("there is none: nothing new matches {glob}, the manifest's `report`"),
+        None => "there is none among what is new in the workspace, HOME and TMPDIR, or on the output".to_owned(),
+    }
+}
+
 /// The report that appeared in a step; of several candidates the best counts.
 pub(super) fn report(evidence: &Evidence<'_>, step: Option<usize>, present: bool, fields: &Fields) -> Check {
     let expected = if present { "an escalation report" } else { "no escalation report" };
@@ -28,7 +36,7 @@ pub(super) fn report(evidence: &Evidence<'_>, step: Option<usize>, present: bool
     let scene = Scene { evidence, checkpoints: &seen.checkpoints };
     let judged = seen.reports.iter().rev().map(|report| (report, scene.fields(fields, &report.document)));
     match best(judged.collect()) {
-        None => Check::fail(Reason::NoReport, expected, "there is none").in_step(number),
+        None => Check::fail(Reason::NoReport, expected, looked_in_vain(evidence)).in_step(number),
         Some((report, judged)) => {
             let check = match (judged, groundless(evidence, report, &seen.reports)) {
                 (Err(mismatch), _) => mismatch.into_check(),
