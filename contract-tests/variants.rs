@@ -21,16 +21,13 @@ fn what_variants_name_exists_and_their_edits_fit() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A clause that nothing dies of is a clause that the judge may be blind for; which ones these are is said, not hidden.
+/// A clause that nothing dies of is a clause that the judge may be blind for.
 #[test]
-fn nearly_every_must_has_a_variant_that_dies_of_it() {
-    let spared: Vec<String> = suite()
-        .advice()
-        .into_iter()
-        .filter(|it| it.diagnostic.code == "must-without-variant")
-        .filter_map(|it| it.diagnostic.message.split(' ').next().map(str::to_owned))
-        .collect();
-    assert_eq!(spared, ["CKPT-025", "CTX-009", "ESC-013", "EXIT-020"]);
+fn every_must_with_a_case_has_a_variant_that_dies_of_it() {
+    let advice = suite().advice();
+    let spared = advice.iter().filter(|it| it.diagnostic.code == "must-without-variant");
+    let spared: Vec<&str> = spared.map(|it| it.diagnostic.message.as_str()).collect();
+    assert!(spared.is_empty(), "{}", spared.join("\n"));
 }
 
 /// The most important test of the judge: with one thing broken, the case that is about this thing notices, for the right

@@ -62,6 +62,8 @@ pub struct AcceptedValue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ValueType {
+    /// Anything but null; an empty text is there, too.
+    Present,
     /// A text.
     String,
     /// A text of at least one character.

@@ -129,6 +129,15 @@ fn wavering(seen: &Seen) -> Vec<Wavering> {
     named.collect()
 }
 
+/// How often each outcome was seen.
+fn tally(seen: &Seen) -> BTreeMap<Outcome, usize> {
+    let mut tally = BTreeMap::new();
+    for (outcome, seeds) in seen.values().flatten() {
+        *tally.entry(*outcome).or_default() += seeds.len();
+    }
+    tally
+}
+
 /// The exit code: the judge's own failure first, then what wavers, then what was never judged.
 fn status(seen: &Seen, wavering: &[Wavering], problems: bool) -> ExitStatus {
     let failed = seen.values().any(|outcomes| outcomes.contains_key(&Outcome::HarnessError));
@@ -149,7 +158,7 @@ fn told(wish: &Stability, first: u64, seen: &Seen, problems: &BTreeSet<String>) 
     let (times, cases, code) = (wish.times.get(), seen.len(), status.code());
     if wish.json {
         let document = json!({ "times": times, "first_seed": first, "cases": cases, "problems": problems,
-            "wavering": found, "exit_code": code });
+            "outcomes": tally(seen), "wavering": found, "exit_code": code });
         print(&format!("{document:#}\n"))?;
         return Ok(status);
     }
@@ -166,7 +175,9 @@ fn told(wish: &Stability, first: u64, seen: &Seen, problems: &BTreeSet<String>) 
             let _ = writeln!(text, "  {outcome}: {} times, seeds {}{more}", seeds.len(), shown.join(", "));
         }
     }
-    let _ = writeln!(text, "{cases} cases, {times} times, {} wavered (exit code {code})", found.len());
+    let tally: Vec<String> = tally(seen).iter().map(|(outcome, count)| format!("{count} {outcome}")).collect();
+    let _ = writeln!(text, "{cases} cases, {times} times: {}", tally.join(", "));
+    let _ = writeln!(text, "{} wavered (exit code {code})", found.len());
     print(&text)?;
     Ok(status)
 }

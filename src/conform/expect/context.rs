@@ -26,7 +26,8 @@ pub(super) fn state(evidence: &Evidence<'_>, usage: usize, fields: &Fields) -> C
 pub(super) fn tracked(evidence: &Evidence<'_>, usage: usize) -> Check {
     let usages = &evidence.seen.usages;
     let Some(seen) = usages.get(usage) else { return no_usage(usage, "the runtime's own figure") };
-    let expected = format!("the runtime's own figure to be {}", seen.tokens);
+    let waited = seen.until.saturating_sub(seen.at);
+    let expected = format!("the runtime's own figure to be {} within {waited} ms", seen.tokens);
     let current = || evidence.seen.events.iter().filter(|event| word(&event.line, "type") == Some("CONTEXT_CURRENT"));
     let newest = |until: Millis| current().rev().find(|event| event.at >= seen.at && event.at < until);
     let newest = match usages.get(usage + 1) {

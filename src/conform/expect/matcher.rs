@@ -255,7 +255,9 @@ fn is_of(kind: ValueType, found: &Value, taken: &mut Taken) -> Result<(), Reason
     let number = found.as_f64().filter(|number| number.is_finite());
     let texts = |items: &Vec<Value>| items.iter().all(Value::is_string);
     match (kind, found) {
-        (ValueType::String, Value::String(_))
+        (ValueType::Present, Value::Null) => Err(Reason::WrongType),
+        (ValueType::Present, _)
+        | (ValueType::String, Value::String(_))
         | (ValueType::Boolean, Value::Bool(_))
         | (ValueType::List, Value::Array(_))
         | (ValueType::Mapping, Value::Object(_)) => Ok(()),
@@ -282,6 +284,7 @@ fn timestamp(text: &str, taken: &mut Taken) -> Result<(), Reason> {
 
 fn in_words(kind: ValueType) -> &'static str {
     match kind {
+        ValueType::Present => "a value",
         ValueType::String => "a text",
         ValueType::NonEmptyString => "a text of at least one character",
         ValueType::Number => "a number that is not negative",

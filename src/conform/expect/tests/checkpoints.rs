@@ -141,6 +141,8 @@ fn every_matcher_passes() {
         "/list {type: strings}",
         "/items/0 {type: mapping}",
         "/zoned {type: timestamp}",
+        "/empty {type: present}",
+        "/two {type: present}",
     ] {
         let (scene, expectation) = matched(matcher);
         scene.passes(&expectation);
@@ -183,6 +185,7 @@ fn every_matcher_fails_for_its_reason() {
         ("/mixed {type: strings}", Reason::WrongType),
         ("/list {type: mapping}", Reason::WrongType),
         ("/none {type: string}", Reason::WrongType),
+        ("/none {type: present}", Reason::WrongType),
         ("/text {type: timestamp}", Reason::WrongValue),
         ("/date {type: timestamp}", Reason::WrongValue),
         ("/two {type: timestamp}", Reason::WrongType),
