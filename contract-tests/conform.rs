@@ -484,7 +484,7 @@ fn stability_names_what_wavers() {
         let mut command = conform(&["stability"]);
         command.args(arguments).args(["--suite", place, "--seed", "3"]).assert()
     };
-    stability(&["2", "loop"]).code(0).stdout(contains("1 cases, 2 times, 0 wavered"));
+    stability(&["2", "loop"]).code(0).stdout(contains("1 cases, 2 times: 2 pass\n0 wavered"));
     let manifest = suite.path().join("runtimes/wavers/manifest.yaml");
     let found = stability(&["3", manifest.to_str().expect("UTF-8"), "--json"]).code(1);
     found.stdout(contains("\"wavering\": [\n    {\n      \"runtime\": \"wavers\"").and(contains("\"pass\"")));
