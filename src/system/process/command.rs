@@ -5,10 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use super::Running;
 use super::output::Cut;
+use super::{Running, Talk};
 
-/// A program with its arguments, environment and folder. Standard input is empty; both outputs are piped to us.
+/// A program with its arguments, environment and folder. Unless it is talked with, its standard input is empty. Both outputs
+/// are piped to us.
 #[derive(Debug, Clone)]
 pub struct Command {
     program: OsString,
@@ -94,6 +95,20 @@ impl Command {
         let mut command = tokio::process::Command::from(command);
         command.kill_on_drop(!self.lasting);
         command.spawn().map(|child| Running::new(child, self.cut))
+    }
+
+    /// The same, to be talked with: its standard input is ours to write to, and its standard output comes by the [`Talk`].
+    ///
+    /// # Errors
+    /// As [`Command::spawn`].
+    pub fn converse(&self) -> io::Result<(Running, Talk)> {
+        let mut command = self.prepared();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut command = tokio::process::Command::from(command);
+        command.kill_on_drop(!self.lasting);
+        let mut child = command.spawn()?;
+        let talk = Talk::with(&mut child);
+        Ok((Running::new(child, self.cut), talk))
     }
 
     /// Starts it in our own group, without any output, and leaves it alone: it outlives us. Says its process id.

@@ -2,6 +2,7 @@
 //!
 //! - `command`: what to start, and starting it through `posix_spawn` (no `pre_exec`, which costs fifteen times as much).
 //! - `running`: a child that was started: its output, its end, and the ladder that ends it.
+//! - `talk`: the pipes of a child that is talked with.
 //! - `output`: a pipe cut into lines, or into pieces where a line is long.
 //! - `foster`: a child that is looked after with everything below it, by a process that does nothing else.
 //! - `own`: which children are our own. `group`: whether anything of a group still runs. `exit`: how a child ended.
@@ -16,6 +17,7 @@ mod interrupt;
 mod output;
 pub(super) mod own;
 mod running;
+mod talk;
 
 pub use capture::{Captured, capture};
 pub use command::Command;
@@ -24,3 +26,4 @@ pub use foster::{Foster, bury};
 pub use interrupt::{Interrupt, Interrupts};
 pub use output::{LONGEST_PIECE, Piece, Stream};
 pub use running::{Event, Running, kill_group};
+pub use talk::Talk;
