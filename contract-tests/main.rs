@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests play the host: they write files and start programs")]
 
 mod action;
+mod adapter;
 mod agents;
 mod architecture;
 mod chamber;

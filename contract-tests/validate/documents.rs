@@ -64,6 +64,8 @@ fn valid_documents_are_read_into_their_types() {
     reads::<contract::TrajectoryLine>(&schema::TRAJECTORY);
     reads::<contract::Message>(&schema::MESSAGES);
     reads::<conform::Manifest>(&conform::RUNTIME_MANIFEST);
+    reads::<conform::AdapterAsk>(&conform::ADAPTER_ASK);
+    reads::<conform::AdapterAnswer>(&conform::ADAPTER_ANSWER);
     reads::<conform::Case>(&conform::CONTRACT_CASE);
     reads::<conform::AgentManifest>(&conform::AGENT_MANIFEST);
     reads::<conform::AgentCase>(&conform::AGENT_CASE);

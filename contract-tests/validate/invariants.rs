@@ -60,6 +60,8 @@ pub(crate) fn read_as(kind: &str, value: &serde_json::Value) -> Result<(), serde
         "plan" => typed::<runner::PlanDocument>(value),
         "resolution" => typed::<runner::ResolutionDocument>(value),
         "runtime-manifest" => typed::<conform::Manifest>(value),
+        "adapter-ask" => typed::<conform::AdapterAsk>(value),
+        "adapter-answer" => typed::<conform::AdapterAnswer>(value),
         "contract-case" => typed::<conform::Case>(value),
         "agent-manifest" => typed::<conform::AgentManifest>(value),
         "agent-case" => typed::<conform::AgentCase>(value),

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Argv, Case, Identity, Knob, Manifest, Observation, ProcessEnd, UsageWay};
+use super::{Argv, Case, Identity, Knob, Manifest, Observation, ProcessEnd, UsageWay, Verb};
 use crate::contract::{Phase, vocabulary};
 
 vocabulary! {
@@ -47,7 +47,7 @@ const PLACES: [&str; 5] = ["plan", "workspace", "dir", "judge_dir", "action"];
 #[must_use]
 pub fn trials(manifest: &Manifest) -> [Case; 2] {
     let usage = manifest.usage.as_ref().map(|_| json!({ "usage": 1000 }));
-    let state = manifest.state.as_ref().map(|_| json!("state"));
+    let state = manifest.offers(Verb::State).then(|| json!("state"));
     let steps: Vec<Value> = [json!({ "run": {} })].into_iter().chain(state).collect();
     let acts: Vec<Value> = usage.into_iter().collect();
     let plain = json!({ "id": "doctor-plain", "clause": "DOCTOR", "title": "Nothing goes wrong",
@@ -64,7 +64,7 @@ pub fn checkup(manifest: &Manifest, identity: &Identity, seen: Option<&[Observat
     let mut all = words(manifest);
     all.extend(program(identity));
     let Some([plain, again]) = seen else { return all };
-    if let Some(symptom) = unusable(plain) {
+    if let Some(symptom) = unusable(plain).or_else(|| adapter(&[plain, again])) {
         all.push(symptom);
         return all;
     }
@@ -97,7 +97,8 @@ fn fault(what: &'static str, seen: impl Into<String>, remedy: &'static str) -> S
 fn words(manifest: &Manifest) -> Vec<Symptom> {
     let verbs: Vec<(&str, &Argv)> = [
         ("version", Some(&manifest.version)),
-        ("run", Some(&manifest.run)),
+        ("run", manifest.run.as_ref()),
+        ("adapter", manifest.adapter.as_ref()),
         ("resume", manifest.resume.as_ref()),
         ("prepare", manifest.prepare.as_ref()),
         ("state", manifest.state.as_ref()),
@@ -115,10 +116,11 @@ fn words(manifest: &Manifest) -> Vec<Symptom> {
             fault("placeholders", seen, "use {plan}, {workspace}, {dir}, {judge_dir}, or {action} in `resolve`")
         }));
     }
-    let handed = verbs
-        .iter()
-        .any(|(name, argv)| matches!(*name, "run" | "prepare") && argv.iter().any(|word| word.contains("{plan}")));
-    if !handed {
+    all.extend(adapter_words(manifest));
+    let hands = |(name, argv): &(&str, &Argv)| {
+        matches!(*name, "run" | "prepare") && argv.iter().any(|word| word.contains("{plan}"))
+    };
+    if !manifest.asks(Verb::Run) && !verbs.iter().any(hands) {
         let seen = "neither `run` nor `prepare` has {plan}, so the runtime cannot know its phases";
         all.push(fault("plan", seen, "add \"{plan}\" to `run`"));
     }
@@ -130,6 +132,14 @@ fn words(manifest: &Manifest) -> Vec<Symptom> {
         ));
     }
     all
+}
+
+/// What stands in the words of an adapter and differs from ask to ask.
+fn adapter_words(manifest: &Manifest) -> Vec<Symptom> {
+    let words = manifest.adapter.iter().flatten().flat_map(|text| braces(text));
+    let of_an_ask = words.filter(|name| matches!(name.as_str(), "workspace" | "action"));
+    let seen = |name| format!("`adapter` has {{{name}}}, which differs from ask to ask");
+    of_an_ask.map(|name| fault("placeholders", seen(name), "read it in each ask, which names it")).collect()
 }
 
 /// Words in braces that look like placeholders.
@@ -169,6 +179,19 @@ fn unusable(plain: &Observation) -> Option<Symptom> {
         _ => None,
     });
     unstarted.map(|why| fault("start", why, "start that command by hand in an empty folder, with an empty environment"))
+}
+
+/// What the adapter did wrong, if it did.
+fn adapter(trials: &[&Observation]) -> Option<Symptom> {
+    let fault_in = |seen: &&Observation| {
+        seen.steps.iter().find_map(|step| match &step.end {
+            ProcessEnd::AdapterFailed(why) => Some(format!("`{}`: {why}", step.verb)),
+            _ => None,
+        })
+    };
+    let remedy =
+        "answer each ask by lines of JSON and nothing else, each sent at once; `loa-validate schema adapter-answer`";
+    trials.iter().find_map(fault_in).map(|why| fault("adapter", why, remedy))
 }
 
 fn phases(plain: &Observation) -> Symptom {
@@ -239,7 +262,7 @@ fn files(manifest: &Manifest, plain: &Observation) -> Vec<Symptom> {
 }
 
 fn state(plain: &Observation) -> Option<Symptom> {
-    let step = plain.steps.iter().find(|step| step.verb == "state")?;
+    let step = plain.steps.iter().find(|step| step.verb == "state" && step.end != ProcessEnd::NoVerb)?;
     let said: Vec<&str> = step.output.iter().filter(|it| it.stream == "stdout").map(|it| it.text.as_str()).collect();
     let keys = ["execution_id", "current_phase", "completed_phases", "last_checkpoint"];
     let remedy = "print one JSON object with execution_id, current_phase, completed_phases, last_checkpoint";

@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::case::Knob;
-use super::{Column, CompactorWay, Feature};
+use super::{Column, CompactorWay, Feature, Verb};
+use crate::diag::{Diagnostic, closest};
+use crate::schema::{Example, Explanation, Rule, Subject};
 
 /// Program and arguments; `{name}` placeholders are filled in, no shell is involved.
 pub type Argv = Vec<String>;
@@ -17,7 +19,7 @@ pub type Argv = Vec<String>;
 ///
 /// Placeholders in every argv: `{plan}` the plan file, `{workspace}` the folder (also the working directory), `{dir}` the
 /// manifest's own folder, `{judge_dir}` the folder of the judge's program. A program without a slash is looked up beside
-/// the judge, then on PATH. A clause whose verb is absent is not observed, never passed.
+/// the judge, then on PATH. One of `run` and `adapter` is there. A clause whose verb is absent is not observed, never passed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Runtime manifest")]
 #[serde(deny_unknown_fields)]
@@ -30,7 +32,12 @@ pub struct Manifest {
     /// Prints the version.
     pub version: Argv,
     /// Runs the plan from the beginning.
-    pub run: Argv,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Argv>,
+    /// A program that does every verb that is not given as a command: started once a case, in its HOME, and asked by lines of
+    /// JSON on its standard input and output. Of the placeholders, `{workspace}` is none here: every ask names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<Argv>,
     /// Goes on with an interrupted or resolved run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<Argv>,
@@ -105,6 +112,69 @@ pub struct Manifest {
     /// How to get the program, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub install: Option<String>,
+}
+
+impl Manifest {
+    /// The command that does a verb; without one the adapter is asked, if there is one.
+    #[must_use]
+    pub fn command(&self, verb: Verb) -> Option<&Argv> {
+        match verb {
+            Verb::Run => self.run.as_ref(),
+            Verb::Resume => self.resume.as_ref(),
+            Verb::Resolve => self.resolve.as_ref(),
+            Verb::Halt => self.halt.as_ref(),
+            Verb::State => self.state.as_ref(),
+            Verb::Kill => None,
+        }
+    }
+
+    /// Whether there is a way to have a verb done.
+    #[must_use]
+    pub fn offers(&self, verb: Verb) -> bool {
+        self.command(verb).is_some() || self.adapter.is_some()
+    }
+
+    /// Whether the adapter is asked a verb.
+    #[must_use]
+    pub fn asks(&self, verb: Verb) -> bool {
+        self.command(verb).is_none() && self.adapter.is_some()
+    }
+
+    /// What stands for the runtime's program: `run`, or else the adapter.
+    #[must_use]
+    pub fn program(&self) -> Option<&Argv> {
+        self.run.as_ref().or(self.adapter.as_ref())
+    }
+}
+
+/// A manifest that says how the runtime is started.
+pub(super) const STARTED: Rule = Rule {
+    text: Explanation {
+        id: "runtime-start",
+        about: "a runtime manifest has a `run` or an `adapter`",
+        why: "Without either there is no way to start the runtime, and nothing of it can be judged.",
+        mend: "Name the command that runs the plan as `run`, or a program that is asked to run it as `adapter`.",
+        example: Some(Example {
+            kind: "runtime-manifest",
+            path: "mine.yaml",
+            wrong: "runtime: mine\nversion: [mine, --version]\n",
+            right: "runtime: mine\nversion: [mine, --version]\nadapter: [mine-adapter]\n",
+        }),
+    },
+    check: started,
+};
+
+fn started(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let root = subject.document.root();
+    // A key that is nearly one of the two is refused under the name that it has: one slip, one finding.
+    let meant = root.entries().iter().any(|entry| closest(&entry.key, ["run", "adapter"]).is_some());
+    if meant || root.entries().is_empty() {
+        return Vec::new();
+    }
+    let message = "neither `run` nor `adapter`: nothing says how the runtime is started";
+    let finding = Diagnostic::error(STARTED.text.id, message).at(root.head()).of("");
+    let expected = "`run`: a command that runs the plan, or `adapter`: a program that is asked to";
+    vec![finding.expected(expected).found("neither key").help("add the key `run`, or the key `adapter`")]
 }
 
 crate::contract::vocabulary! {

@@ -3,6 +3,7 @@
 //! Level 5 of the house, but it may name only `contract`, `diag`, `draw`, `schema` and `system`: it shares the contract's
 //! words with the runner, never its rules, its configuration, its store or its code.
 
+mod adapter;
 mod agent;
 mod baseline;
 mod bundle;
@@ -46,6 +47,7 @@ mod verdict;
 mod watched;
 mod workspace;
 
+pub use adapter::{AdapterAnswer, AdapterAsk, Verb};
 pub use agent::{
     AgentCase, AgentEnd, AgentExpectation, AgentKnob, AgentKnobWay, AgentManifest, AgentObservation, AgentProfile,
     AgentStep, AgentStepSeen, Disturbance, Errand, FailureClass, FailureSign, Occasion, Setting, SideRequest, Sign,
@@ -84,9 +86,9 @@ pub use rig::{AgentRig, RigOptions, identify, observe, withdraw};
 pub use runtime::RuntimeProfile;
 pub use selection::Selection;
 pub use suite::{
-    AGENT_CASE, AGENT_MANIFEST, BASELINE, CONFORMANCE_REPORT, CONTRACT_CASE, CONTRACT_CLAIMS, CONTRACT_DEFECTS,
-    CONTRACT_LEDGER, Candidate, CandidateError, Defects, FILL_IN, Files, Finding, RUNTIME_MANIFEST, Suite,
-    SuiteReadError, conform_kinds, line_hash, variant_folder,
+    ADAPTER_ANSWER, ADAPTER_ASK, AGENT_CASE, AGENT_MANIFEST, BASELINE, CONFORMANCE_REPORT, CONTRACT_CASE,
+    CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONTRACT_LEDGER, Candidate, CandidateError, Defects, FILL_IN, Files, Finding,
+    RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash, variant_folder,
 };
 pub use survey::{Listener, Progress, Rig, SurveyOptions, survey};
 pub use timeline::{MarkKind, TimelineMark};

@@ -79,7 +79,9 @@ pub enum ProcessEnd {
     OutOfBudget,
     /// It could not be started: why.
     NotStarted(String),
-    /// The manifest has no such verb.
+    /// The manifest's adapter was at fault: what it did, and what was expected. Nothing is known of the runtime.
+    AdapterFailed(String),
+    /// The manifest has no such verb, or the adapter does not support it.
     NoVerb,
     /// The step starts no process.
     Nothing,

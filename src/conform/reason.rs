@@ -20,6 +20,8 @@ vocabulary! {
         NeedsRed = "needs-red",
         /// The program could not be started.
         NotStarted = "not-started",
+        /// The manifest's adapter was at fault, so nothing is known of the runtime.
+        AdapterFailed = "adapter-failed",
         /// The judge was stopped before it came to this.
         Stopped = "stopped",
         /// The judge's own rig failed.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::draw::{Script, draw};
 use super::driver::{given, knob_keys};
 use super::workspace::{GIT_CONFIG, configuration, quoted};
-use super::{Act, Argv, Case, CaseReport, Clause, DrawError, Drive, Manifest, RigOptions, Step, UsageWay, names};
+use super::{Act, Argv, Case, CaseReport, Clause, DrawError, Drive, Manifest, RigOptions, Step, UsageWay, Verb, names};
 use crate::contract::Phase;
 
 /// What every phase does before its acts.
@@ -50,6 +50,20 @@ pub enum Dir<'a> {
 }
 
 impl Reproducer<'_> {
+    /// The first verb of the case that is asked of the manifest's adapter, if one is. No shell script can hold that
+    /// conversation, so there is none to write.
+    #[must_use]
+    pub fn asked(&self) -> Option<Verb> {
+        let verbs = self.case.steps.iter().flat_map(|step| match step {
+            Step::Run(drive) => [Some(Verb::Run), drive.halt_during.as_ref().map(|_| Verb::Halt)],
+            Step::Resume(drive) => [Some(Verb::Resume), drive.halt_during.as_ref().map(|_| Verb::Halt)],
+            Step::Resolve(_) => [Some(Verb::Resolve), None],
+            Step::State => [Some(Verb::State), None],
+            Step::Write { .. } | Step::Delete(_) | Step::Edit { .. } | Step::Fresh => [None, None],
+        });
+        verbs.flatten().find(|verb| self.manifest.asks(*verb))
+    }
+
     /// The script, for any POSIX shell; it needs git and the runtime's own program.
     ///
     /// # Errors
@@ -195,7 +209,7 @@ impl Reproducer<'_> {
         let plain = Drive::default();
         match step {
             Step::Run(drive) => {
-                let run = verb("run", Some(&manifest.run), drive, "");
+                let run = verb("run", manifest.run.as_ref(), drive, "");
                 match &manifest.prepare {
                     Some(prepare) => format!("{}\n{run}", verb("prepare", Some(prepare), &plain, "")),
                     None => run,

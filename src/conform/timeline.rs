@@ -133,6 +133,7 @@ fn step(step: &StepSeen) -> TimelineMark {
         ProcessEnd::Waiting => (" waits for its human".to_owned(), None),
         ProcessEnd::OutOfBudget => (" did not end and was ended by the judge".to_owned(), None),
         ProcessEnd::NotStarted(why) => (format!(" could not be started: {why}"), None),
+        ProcessEnd::AdapterFailed(why) => (format!(" was not done: {why}"), None),
         ProcessEnd::NoVerb => (": the manifest has no such verb".to_owned(), None),
         // What starts no process ends well or not at all.
         ProcessEnd::Nothing => (String::new(), Some(0)),

@@ -9,7 +9,7 @@ use super::stored;
 use super::suite;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{CaseDocument, ConformanceReport, Dir, ProfileName, Reproducer, RuntimeProfile, Suite};
+use crate::conform::{CaseDocument, ConformanceReport, Dir, ProfileName, Reproducer, RuntimeProfile, Suite, Verb};
 use crate::diag::closest;
 use crate::system::{env, ids, scratch};
 
@@ -48,7 +48,8 @@ Examples:
 
 The script lays the workspace and the plan, has each phase do what the case
 says, starts the runtime, and prints what happened beside what is demanded. It
-judges nothing. A red of an agent: `score --keep` leaves by-hand.sh.";
+judges nothing. A red of an agent: `score --keep` leaves by-hand.sh. A red behind an
+adapter has no script.";
 
 pub(super) fn repro(wish: &Repro) -> Result<ExitStatus, Failure> {
     let suite = suite::open::<RuntimeProfile>(wish.suite.as_deref())?;
@@ -76,8 +77,20 @@ pub(super) fn repro(wish: &Repro) -> Result<ExitStatus, Failure> {
         seed,
         found,
     };
+    if let Some(verb) = reproducer.asked() {
+        return Err(conversed(&candidate.manifest.runtime, verb, wish, seed));
+    }
     let script = reproducer.script().map_err(|error| Failure::new(ExitStatus::Config, error))?;
     written(wish, seed, &script)
+}
+
+/// Why there is no script, and what does the same instead.
+fn conversed(runtime: &str, verb: Verb, wish: &Repro, seed: u64) -> Failure {
+    let why =
+        format!("`{verb}` of {runtime} is asked of its adapter, and a shell script cannot hold that conversation");
+    let Repro { case, runtime, .. } = wish;
+    let instead = format!("`loa-conform score {runtime} --only {case} --seed {seed} --keep` does the same again");
+    Failure::new(ExitStatus::Config, why).hint(instead)
 }
 
 fn written(wish: &Repro, seed: u64, script: &str) -> Result<ExitStatus, Failure> {

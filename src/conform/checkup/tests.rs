@@ -74,6 +74,14 @@ fn every_fault_is_told_from_what_is_well() {
         ("knobs", &none, seen(&[]), &retried(5000), Health::Remark),
         ("knobs", &knob, seen(&[]), &seen(&[]), Health::Remark),
         ("processes", &none, seen(&[("/orphans", orphan)]), &quick, Health::Fault),
+        (
+            "adapter",
+            &json!({"run": null, "adapter": ["x"]}),
+            seen(&[("/steps/0/end", json!({"adapter_failed": "it wrote x; expected y"}))]),
+            &quick,
+            Health::Fault,
+        ),
+        ("placeholders", &json!({"run": null, "adapter": ["x", "{workspace}"]}), seen(&[]), &quick, Health::Fault),
         ("plan", &json!({"run": ["x"]}), seen(&[]), &quick, Health::Fault),
         ("placeholders", &json!({"run": ["x", "{plan}", "{work_space}"]}), seen(&[]), &quick, Health::Fault),
         ("resolve", &json!({"resolve": ["x"]}), seen(&[]), &quick, Health::Fault),
@@ -101,4 +109,8 @@ fn what_is_done_fits_the_manifest() {
     let [plain, again] = trials(&manifest(&json!({"state": ["x"], "usage": "signal_file"})));
     assert_eq!((plain.steps.len(), again.steps.len()), (2, 1));
     assert_eq!(plain.phases["design"][0].len(), 1);
+    let behind = manifest(&json!({"run": null, "adapter": ["x"]}));
+    assert_eq!(trials(&behind)[0].steps.len(), 2, "an adapter is asked for the state, too");
+    let all = checkup(&behind, &identity(), None);
+    assert!(all.iter().all(|symptom| symptom.what != "plan"), "every ask names the plan: {all:?}");
 }

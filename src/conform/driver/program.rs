@@ -32,7 +32,7 @@ const LIMITS: [(&str, &str); 2] = [
 /// Which program a manifest stands for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// The file that `run` starts.
+    /// The file that `run` starts, or the adapter's.
     pub program: Option<PathBuf>,
     /// The first line that its `version` printed.
     pub version: Option<String>,
@@ -112,16 +112,20 @@ impl Places {
 /// Finds a manifest's program, makes it when it is not there, and asks for its version.
 pub(in crate::conform) async fn identify(manifest: &Manifest, dir: &Path, judge: &Path) -> Identity {
     let places = Places::new(dir, judge);
-    let mut identity = Identity { program: places.locate(&manifest.run), ..Identity::default() };
+    let Some(start) = manifest.program() else {
+        let problem = "the manifest has neither `run` nor `adapter`".to_owned();
+        return Identity { problem: Some(problem), ..Identity::default() };
+    };
+    let mut identity = Identity { program: places.locate(start), ..Identity::default() };
     if identity.program.is_none()
         && let Some(build) = &manifest.build
     {
         identity.built = true;
         identity.problem = ask(places.argv(build), &spoken(&places, manifest), dir, BUILD_TIME).await.err();
-        identity.program = places.locate(&manifest.run);
+        identity.program = places.locate(start);
     }
     if identity.program.is_none() {
-        let name = manifest.run.first().map_or("nothing", String::as_str);
+        let name = start.first().map_or("nothing", String::as_str);
         identity.problem.get_or_insert(format!("`{name}` is neither beside the judge nor on PATH"));
         return identity;
     }

@@ -135,6 +135,11 @@ impl Record {
         }
     }
 
+    /// Whether any attempt began in this step.
+    pub(super) fn has_begun(&self) -> bool {
+        self.attempts.last().is_some_and(|attempt| attempt.step == self.step)
+    }
+
     /// Whether no attempt runs.
     pub(super) fn is_quiet(&self) -> bool {
         self.live.is_empty()

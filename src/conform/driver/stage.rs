@@ -73,8 +73,13 @@ impl Stage {
             process::Stream::Stdout => "stdout",
             process::Stream::Stderr => "stderr",
         };
+        self.say(stream, piece.text());
+    }
+
+    /// The runtime said this line on this stream.
+    pub(super) fn say(&self, stream: &str, text: String) {
         let mut record = self.record();
-        let line = crate::conform::transcript::line(record.now(), stream, piece.text());
+        let line = crate::conform::transcript::line(record.now(), stream, text);
         record.transcript.hear(line);
     }
 

@@ -12,10 +12,12 @@ use tokio::net::UnixListener;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::sleep;
 
+use super::adapter::Adapter;
 use super::program::{Places, Setting, accelerated, environment, judge_keys};
 use super::record::Record;
 use super::stage::Stage;
 use super::verb::{Call, SETTLED_POLLS, Watch, end_all};
+use super::work::Way;
 use crate::conform::census::{Resident, residents};
 use crate::conform::draw::{Script, draw};
 use crate::conform::journal::{self, Footprint};
@@ -24,8 +26,8 @@ use crate::conform::sighting;
 use crate::conform::transcript::Transcript;
 use crate::conform::workspace::Lab;
 use crate::conform::{
-    Argv, Case, Drive, FileSeen, Knob, Manifest, Millis, Observation, ProcessEnd, ProcessSeen, ReportSeen, Sight, Step,
-    StepSeen, TimeMethod,
+    AdapterAsk, Argv, Case, Drive, FileSeen, Knob, Manifest, Millis, Observation, ProcessEnd, ProcessSeen, ReportSeen,
+    Sight, Step, StepSeen, TimeMethod, Verb,
 };
 use crate::system::process::{Captured, Command, Exit, capture};
 use crate::system::{files, ids};
@@ -57,7 +59,7 @@ pub(in crate::conform) async fn trial(
     };
     let ran = trial.run(&mut seen).await;
     if ran.is_err() || !seen.orphans.is_empty() {
-        end_all(&trial.lab.mark()).await;
+        end_all(&trial.lab.mark(), None).await;
     }
     let mut record = trial.stage.record();
     record.notice_ends();
@@ -82,6 +84,8 @@ struct Trial<'a> {
     report: Option<Regex>,
     stage: Arc<Stage>,
     reached: UnboundedReceiver<String>,
+    /// Running since it was first asked.
+    adapter: Option<Adapter>,
 }
 
 impl<'a> Trial<'a> {
@@ -107,7 +111,7 @@ impl<'a> Trial<'a> {
         });
         let listener = UnixListener::bind(lab.socket()).map_err(said)?;
         tokio::spawn(Arc::clone(&stage).serve(listener));
-        Ok(Self { case, manifest, dir, options, script, lab, report, stage, reached })
+        Ok(Self { case, manifest, dir, options, script, lab, report, stage, reached, adapter: None })
     }
 
     async fn run(&mut self, seen: &mut Observation) -> Result<(), String> {
@@ -127,6 +131,7 @@ impl<'a> Trial<'a> {
                 return Err("interrupted".to_owned());
             }
         }
+        self.let_go(&mut seen.steps).await;
         seen.orphans = self.orphans().await;
         Ok(())
     }
@@ -164,17 +169,14 @@ impl<'a> Trial<'a> {
     async fn step(&mut self, step: &Step) -> Result<StepSeen, String> {
         let before = self.footprint();
         let started = self.begin();
-        let manifest = self.manifest;
         let (verb, argv, end) = match step {
             Step::Run(plan) => match self.prepare().await {
                 Some(problem) => ("run", Vec::new(), ProcessEnd::NotStarted(problem)),
-                None => self.drive("run", Some(&manifest.run), plan, None, &before).await,
+                None => self.drive(Verb::Run, plan, None, &before).await,
             },
-            Step::Resume(plan) => self.drive("resume", manifest.resume.as_ref(), plan, None, &before).await,
-            Step::Resolve(action) => {
-                self.drive("resolve", manifest.resolve.as_ref(), &Drive::default(), Some(action), &before).await
-            }
-            Step::State => self.drive("state", manifest.state.as_ref(), &Drive::default(), None, &before).await,
+            Step::Resume(plan) => self.drive(Verb::Resume, plan, None, &before).await,
+            Step::Resolve(action) => self.drive(Verb::Resolve, &Drive::default(), Some(action), &before).await,
+            Step::State => self.drive(Verb::State, &Drive::default(), None, &before).await,
             Step::Write { path, content } => {
                 self.lab.write(path, content).map_err(said)?;
                 ("write", Vec::new(), ProcessEnd::Nothing)
@@ -192,44 +194,82 @@ impl<'a> Trial<'a> {
                 ("fresh", Vec::new(), ProcessEnd::Nothing)
             }
         };
-        if matches!(end, ProcessEnd::KilledAsPlanned | ProcessEnd::OutOfBudget) {
-            // A runtime that was killed cannot clean up, and what it leaves must not disturb the next step.
-            end_all(&self.lab.mark()).await;
-            self.stage.record().notice_ends();
-        }
+        let end = self.clear_up(end).await;
         Ok(self.finish(verb, argv, end, started, &before))
+    }
+
+    /// A runtime that was killed cannot clean up, nor can an adapter that is given up, and what they leave must not disturb the
+    /// next step. An adapter that did nothing wrong stays; one that did ends the step by that, whatever it answered.
+    async fn clear_up(&mut self, end: ProcessEnd) -> ProcessEnd {
+        let done = self.adapter.take_if(|adapter| adapter.is_done());
+        if done.is_none() && !matches!(end, ProcessEnd::KilledAsPlanned | ProcessEnd::OutOfBudget) {
+            return end;
+        }
+        let fault = done.as_ref().and_then(Adapter::fault);
+        end_all(&self.lab.mark(), self.adapter.as_ref().map(Adapter::pid)).await;
+        if let Some(adapter) = done {
+            adapter.end().await;
+        }
+        self.stage.record().notice_ends();
+        fault.map_or(end, ProcessEnd::AdapterFailed)
+    }
+
+    /// Ends the adapter, so that what is there afterwards was left behind. What it does wrong until then is told of the last
+    /// step in which it was asked.
+    async fn let_go(&mut self, steps: &mut [StepSeen]) {
+        let Some(adapter) = self.adapter.take() else { return };
+        let Some(fault) = adapter.end().await else { return };
+        let asked = |step: &&mut StepSeen| step.verb.parse().is_ok_and(|verb| self.manifest.asks(verb));
+        if let Some(step) = steps.iter_mut().rev().find(asked) {
+            step.end = ProcessEnd::AdapterFailed(fault);
+        }
     }
 
     /// Drives one verb, when the manifest has it.
     async fn drive(
         &mut self,
-        verb: &'static str,
-        argv: Option<&Argv>,
+        verb: Verb,
         plan: &Drive,
         action: Option<&str>,
         before: &Footprint,
     ) -> (&'static str, Vec<String>, ProcessEnd) {
-        let halt = self.manifest.halt.as_ref().map(|halt| self.call(halt, None));
-        let Some(argv) = argv.filter(|_| plan.halt_during.is_none() || halt.is_some()) else {
-            return (verb, Vec::new(), ProcessEnd::NoVerb);
+        let halt = self.way(Verb::Halt, None);
+        let Some(mut way) = self.way(verb, action).filter(|_| plan.halt_during.is_none() || halt.is_some()) else {
+            return (verb.as_str(), Vec::new(), ProcessEnd::NoVerb);
         };
-        let mut call = self.call(argv, action);
-        if self.case.time == TimeMethod::Accelerated {
-            match accelerated(call.argv) {
+        if let (Way::Command(call), TimeMethod::Accelerated) = (&mut way, self.case.time) {
+            match accelerated(call.argv.clone()) {
                 Ok(argv) => call.argv = argv,
-                Err(why) => return (verb, Vec::new(), ProcessEnd::NotStarted(why)),
+                Err(why) => return (verb.as_str(), Vec::new(), ProcessEnd::NotStarted(why)),
             }
+        }
+        let halt = halt.filter(|_| plan.halt_during.is_some());
+        let argv = match &way {
+            Way::Command(call) => call.argv.clone(),
+            Way::Ask(_) => self.adapter_words(),
+        };
+        if let Err(why) = self.ready([Some(&way), halt.as_ref()]) {
+            return (verb.as_str(), argv, ProcessEnd::AdapterFailed(why));
         }
         let stage = Arc::clone(&self.stage);
         let places =
             ReportPlaces { folders: self.folders(), workspace: self.lab.workspace(), glob: self.report.clone() };
         let last_report = || places.reports(&stage, before).last().map(|report| report.at);
-        let budget = self.budget();
-        let mut watch =
-            Watch { stage: &self.stage, reached: &mut self.reached, budget, stop: &self.options.stop, halt };
         let last_report: Option<&dyn Fn() -> Option<Millis>> = self.manifest.waits.then_some(&last_report);
-        let end = watch.drive(&call, plan, last_report).await;
-        (verb, call.argv, end)
+        let end = self.watch(halt).drive(&way, plan, last_report).await;
+        (verb.as_str(), argv, end)
+    }
+
+    fn watch(&mut self, halt: Option<Way>) -> Watch<'_> {
+        Watch {
+            budget: self.budget(),
+            workspace: self.lab.workspace(),
+            stage: &self.stage,
+            reached: &mut self.reached,
+            stop: &self.options.stop,
+            adapter: self.adapter.as_ref(),
+            halt,
+        }
     }
 
     /// How long a verb may take.
@@ -237,26 +277,70 @@ impl<'a> Trial<'a> {
         self.manifest.budget_seconds.map_or(self.options.budget, Duration::from_secs)
     }
 
+    /// How a verb is done, when the manifest has it.
+    fn way(&self, verb: Verb, action: Option<&str>) -> Option<Way> {
+        if let Some(argv) = self.manifest.command(verb) {
+            return Some(Way::Command(self.call(argv, action)));
+        }
+        self.manifest.adapter.as_ref()?;
+        let text = |path: PathBuf| path.to_string_lossy().into_owned();
+        Some(Way::Ask(AdapterAsk {
+            ask: 0,
+            verb,
+            action: action.map(str::to_owned),
+            plan: text(self.lab.plan()),
+            workspace: text(self.lab.workspace()),
+            env: self.environment(&self.places()),
+        }))
+    }
+
+    /// The manifest's adapter with everything filled in that is the same for every ask.
+    fn adapter_words(&self) -> Vec<String> {
+        let places = Places::new(self.dir, &self.options.judge).with("{plan}", self.lab.plan().to_string_lossy());
+        self.manifest.adapter.as_ref().map(|argv| places.argv(argv)).unwrap_or_default()
+    }
+
+    /// Starts the adapter, if one of these is to be asked of it and it is not there yet.
+    ///
+    /// # Errors
+    /// Why it cannot be started.
+    fn ready(&mut self, ways: [Option<&Way>; 2]) -> Result<(), String> {
+        if self.adapter.is_some() || !ways.iter().flatten().any(|way| matches!(way, Way::Ask(_))) {
+            return Ok(());
+        }
+        let call = Call { argv: self.adapter_words(), env: self.environment(&self.places()), folder: self.lab.home() };
+        let failed = |error| {
+            let name = call.argv.first().map_or("nothing", String::as_str);
+            format!("the adapter `{name}` could not be started: {error}; expected a program")
+        };
+        self.adapter = Some(Adapter::start(&call, &self.stage).map_err(failed)?);
+        Ok(())
+    }
+
     /// Runs the manifest's `prepare`; why it failed, if it did.
     async fn prepare(&mut self) -> Option<String> {
-        let call = self.call(self.manifest.prepare.as_ref()?, None);
-        let budget = self.budget();
-        let mut watch =
-            Watch { stage: &self.stage, reached: &mut self.reached, budget, stop: &self.options.stop, halt: None };
-        let end = watch.drive(&call, &Drive::default(), None).await;
+        let way = Way::Command(self.call(self.manifest.prepare.as_ref()?, None));
+        let end = self.watch(None).drive(&way, &Drive::default(), None).await;
         let said = self.stage.record().transcript.take();
         let last = said.last().map(|line| line.text.clone()).unwrap_or_default();
         (end != ProcessEnd::Exited(0)).then(|| format!("prepare: {end:?}: {last}"))
     }
 
     fn call(&self, argv: &Argv, action: Option<&str>) -> Call {
-        let mut places = Places::new(self.dir, &self.options.judge).within(&self.lab);
+        let mut places = self.places();
         if let Some(action) = action {
             places = places.resolving(action);
         }
+        Call { argv: places.argv(argv), env: self.environment(&places), folder: self.lab.workspace() }
+    }
+
+    fn places(&self) -> Places {
+        Places::new(self.dir, &self.options.judge).within(&self.lab)
+    }
+
+    fn environment(&self, places: &Places) -> BTreeMap<String, String> {
         let setting = Setting { case: self.case, manifest: self.manifest, config: &self.script.config };
-        let env = environment(&setting, &places, &self.lab);
-        Call { argv: places.argv(argv), env, folder: self.lab.workspace() }
+        environment(&setting, places, &self.lab)
     }
 
     fn begin(&self) -> u64 {

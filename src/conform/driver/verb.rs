@@ -1,4 +1,4 @@
-//! One process of the runtime: started, listened to, disturbed as the case says, and ended when its time is over.
+//! One verb of the runtime: begun, listened to, disturbed as the case says, and ended when its time is over.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,20 +6,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use tokio::select;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
+use super::adapter::Adapter;
 use super::stage::Stage;
+use super::work::{self, Halting, Way, Work};
 use crate::conform::census::residents;
 use crate::conform::{Drive, Millis, ProcessEnd};
-use crate::system::clock;
-use crate::system::process::{Command, Event, Exit, Running, capture, signal_name};
+use crate::system::clock::{self, Moment};
+use crate::system::process::Command;
 
-/// How long a process may take to obey TERM.
-const GRACE: Duration = Duration::from_secs(1);
+/// How long a process may take to obey TERM, or to follow when nobody asks it anything more.
+pub(super) const GRACE: Duration = Duration::from_secs(1);
 /// How often a running verb is looked at, at least.
 const LOOK: Duration = Duration::from_millis(50);
 /// How often it is looked whether a file has appeared that the runtime is to be killed at.
@@ -41,7 +42,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    fn command(&self) -> Command {
+    pub(super) fn command(&self) -> Command {
         let (program, arguments) = self.argv.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
         let command = Command::new(program).args(arguments).env_clear().folder(&self.folder);
         self.env.iter().fold(command, |command, (name, value)| command.env(name, value))
@@ -55,8 +56,12 @@ pub(super) struct Watch<'a> {
     pub(super) reached: &'a mut UnboundedReceiver<String>,
     pub(super) budget: Duration,
     pub(super) stop: &'a AtomicBool,
-    /// The manifest's `halt`, for this workspace.
-    pub(super) halt: Option<Call>,
+    /// Who is asked for verbs that are no commands.
+    pub(super) adapter: Option<&'a Adapter>,
+    /// The runtime's `halt`, for this workspace.
+    pub(super) halt: Option<Way>,
+    /// Where checkpoints belong.
+    pub(super) workspace: PathBuf,
 }
 
 /// Why the judge ends a verb.
@@ -68,63 +73,72 @@ enum Cut {
 }
 
 impl Watch<'_> {
-    /// Runs one verb to its end. `last_report` says when the runtime last reported, if it did; it is there only when the
+    /// Has one verb done to its end. `last_report` says when the runtime last reported, if it did; it is there only when the
     /// manifest says that the runtime waits after a report.
     pub(super) async fn drive(
         &mut self,
-        call: &Call,
+        way: &Way,
         plan: &Drive,
         last_report: Option<&dyn Fn() -> Option<Millis>>,
     ) -> ProcessEnd {
         while self.reached.try_recv().is_ok() {}
-        let mut running = match call.command().spawn() {
-            Ok(running) => running,
-            Err(error) => return ProcessEnd::NotStarted(error.to_string()),
+        let mut work = match Work::begin(way, self.adapter) {
+            Ok(work) => work,
+            Err(end) => return end,
         };
         let begun = clock::now();
-        let mut killed = false;
-        let first_sight = plan.kill_at_checkpoint.as_ref().map(|phase| checkpoint(&call.folder, phase));
-        let mut halting: Option<JoinHandle<()>> = None;
+        let first_sight = plan.kill_at_checkpoint.as_ref().map(|phase| checkpoint(&self.workspace, phase));
+        let mut halting = None;
         let mut ticks = interval(if first_sight.is_some() { KEEN_LOOK } else { LOOK });
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let cut = loop {
             select! {
-                event = running.next() => match event {
-                    Event::Output(piece) => self.stage.hear(&piece),
-                    Event::Ended(exit) => {
-                        self.last_words().await;
-                        end_halt(halting).await;
-                        return ended(&exit, killed);
-                    }
-                },
+                end = work.ended(self.stage) => {
+                    self.last_words().await;
+                    return halted(halting).await.unwrap_or(end);
+                }
                 Some(phase) = self.reached.recv() => {
-                    if plan.kill_during.as_ref() == Some(&phase) && !killed {
-                        killed = kill(&running);
+                    if plan.kill_during.as_ref() == Some(&phase) {
+                        work.kill();
                     }
                     if plan.halt_during.as_ref() == Some(&phase) && halting.is_none() {
-                        halting = self.halt.clone().map(|halt| halt_beside(halt, self.budget));
+                        halting = self.halt.take().map(|way| work::halt(way, self.adapter, self.budget));
                     }
                 },
                 _ = ticks.tick() => {
-                    if !killed && first_sight.as_ref().is_some_and(|path| path.exists()) {
-                        killed = kill(&running);
+                    if first_sight.as_ref().is_some_and(|path| path.exists()) {
+                        work.kill();
                     }
-                    if self.stop.load(Ordering::Relaxed) {
-                        break Cut::Stopped;
-                    } else if clock::now().since(begun) >= self.budget {
-                        break Cut::Budget;
-                    } else if last_report.is_some_and(|last| self.has_settled(last)) {
-                        break Cut::Waiting;
+                    if let Some(cut) = self.cut(begun, last_report) {
+                        break cut;
                     }
                 },
             }
         };
-        running.end(GRACE).await;
+        self.end(work, cut, halting).await
+    }
+
+    /// Ends a verb that did not end by itself.
+    async fn end(&self, work: Work<'_>, cut: Cut, halting: Option<Halting>) -> ProcessEnd {
+        let silence = work.silence(self.budget, self.stage.record().has_begun()).filter(|_| cut == Cut::Budget);
+        work.cut().await;
         self.last_words().await;
-        end_halt(halting).await;
-        match cut {
-            Cut::Waiting => ProcessEnd::Waiting,
-            Cut::Budget | Cut::Stopped => ProcessEnd::OutOfBudget,
+        let halted = halted(halting).await;
+        match (cut, silence) {
+            (_, Some(why)) => ProcessEnd::AdapterFailed(why),
+            (Cut::Waiting, None) => halted.unwrap_or(ProcessEnd::Waiting),
+            (Cut::Budget | Cut::Stopped, None) => halted.unwrap_or(ProcessEnd::OutOfBudget),
+        }
+    }
+
+    /// Whether, and why, the judge ends the verb now.
+    fn cut(&self, begun: Moment, last_report: Option<&dyn Fn() -> Option<Millis>>) -> Option<Cut> {
+        if self.stop.load(Ordering::Relaxed) {
+            Some(Cut::Stopped)
+        } else if clock::now().since(begun) >= self.budget {
+            Some(Cut::Budget)
+        } else {
+            last_report.is_some_and(|last| self.has_settled(last)).then_some(Cut::Waiting)
         }
     }
 
@@ -164,41 +178,19 @@ fn checkpoint(workspace: &Path, phase: &str) -> PathBuf {
     workspace.join(".loa-checkpoint").join(format!("{phase}.yaml"))
 }
 
-fn ended(exit: &Exit, killed: bool) -> ProcessEnd {
-    match exit {
-        Exit::Signalled(9) if killed => ProcessEnd::KilledAsPlanned,
-        Exit::Exited(code) => ProcessEnd::Exited(*code),
-        Exit::Signalled(number) => ProcessEnd::Signalled(signal_name(*number)),
-        Exit::SpawnFailed(error) => ProcessEnd::NotStarted(error.to_string()),
-    }
+/// Waits for whoever asked the runtime to stop.
+async fn halted(halting: Option<Halting>) -> Option<ProcessEnd> {
+    // Cancelled is as good as done.
+    halting?.await.ok().flatten()
 }
 
-/// SIGKILL to the runtime's own process, and to nothing else.
-fn kill(running: &Running) -> bool {
-    let pid = i32::try_from(running.group()).ok().and_then(Pid::from_raw);
-    pid.is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok())
-}
-
-/// Runs the halt verb beside the run, to its own end.
-fn halt_beside(halt: Call, budget: Duration) -> JoinHandle<()> {
-    tokio::spawn(async move {
-        capture(&halt.command(), 0, budget).await;
-    })
-}
-
-async fn end_halt(halting: Option<JoinHandle<()>>) {
-    if let Some(halting) = halting {
-        // Cancelled or done: its end is no observation.
-        let _ = halting.await;
-    }
-}
-
-/// Ends every process of a case: TERM, a grace, KILL.
-pub(super) async fn end_all(mark: &str) {
+/// Ends every process of a case but the one that is spared: TERM, a grace, KILL.
+pub(super) async fn end_all(mark: &str, spared: Option<u32>) {
     let begun = clock::now();
     let mut asked = Vec::new();
     loop {
-        let left = residents(mark);
+        let mut left = residents(mark);
+        left.retain(|resident| spared != Some(resident.pid.unsigned_abs()));
         if left.is_empty() {
             return;
         }

@@ -89,6 +89,7 @@ fn in_words(end: &ProcessEnd) -> String {
         ProcessEnd::Waiting => "it waits for its human".to_owned(),
         ProcessEnd::OutOfBudget => "it did not end within the step's budget".to_owned(),
         ProcessEnd::NotStarted(why) => format!("it could not be started: {why}"),
+        ProcessEnd::AdapterFailed(why) => why.clone(),
         ProcessEnd::NoVerb => "the manifest has no such verb".to_owned(),
         ProcessEnd::Nothing => "nothing was started".to_owned(),
     }

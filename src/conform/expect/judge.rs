@@ -28,6 +28,9 @@ fn unjudgeable(evidence: &Evidence<'_>) -> Option<Check> {
     if let Some(why) = seen.unseen.first() {
         return Some(Check::not_observed(Reason::NoFastClock, "a clock that runs faster than the wall's", why));
     }
+    if let Some(check) = adapter_failed(evidence) {
+        return Some(check);
+    }
     if let Some(check) = timing::too_slow(evidence) {
         return Some(check);
     }
@@ -50,6 +53,17 @@ fn unjudgeable(evidence: &Evidence<'_>) -> Option<Check> {
         let expected = "`LOA_RESULT_FILE` in the environment of a phase";
         Check::not_observed(Reason::NoResultFile, expected, "it was not set, so phases cannot hand anything over")
     })
+}
+
+/// An adapter that was at fault: what the runtime did behind it is unknown, so that it is neither passed nor failed.
+fn adapter_failed(evidence: &Evidence<'_>) -> Option<Check> {
+    let mut steps = evidence.seen.steps.iter().enumerate();
+    let (number, verb, why) = steps.find_map(|(number, step)| match &step.end {
+        ProcessEnd::AdapterFailed(why) => Some((number, &step.verb, why)),
+        _ => None,
+    })?;
+    let expected = format!("the manifest's adapter to have `{verb}` done");
+    Some(Check::new(Outcome::CouldNotRun, Reason::AdapterFailed, expected, why).in_step(number))
 }
 
 fn check(evidence: &Evidence<'_>, expectation: &Expectation) -> Check {

@@ -1,6 +1,6 @@
 //! What a manifest keeps from being seen at all, whatever the runtime does: known before anything is run.
 
-use crate::conform::{Act, Case, Check, Manifest, Reason, Step, TimeMethod, UsageWay};
+use crate::conform::{Act, Case, Check, Manifest, Reason, Step, TimeMethod, UsageWay, Verb};
 
 /// Why nothing of this case can be seen of a runtime with this manifest, if so: a verb, a way to learn its usage or a knob
 /// is missing.
@@ -18,6 +18,10 @@ pub fn unobservable(case: &Case, manifest: &Manifest) -> Option<Check> {
         let expected = "a runtime that reads the signal stream";
         return Some(Check::not_observed(Reason::NoSignalStream, expected, "`usage` is not `signal_file`"));
     }
+    if case.time == TimeMethod::Accelerated && manifest.asks(Verb::Run) {
+        let observed = "what an adapter starts has the clock of the wall, and nobody waits that long";
+        return Some(Check::not_observed(Reason::NoKnob, "a `run` that can be given a faster clock", observed));
+    }
     if case.compactor.is_some() && manifest.compactor.is_none() {
         let expected = "a manifest that says how the judge's own compactor is plugged in";
         return Some(Check::not_observed(Reason::NoCompactor, expected, "it has no `compactor`"));
@@ -29,12 +33,13 @@ pub fn unobservable(case: &Case, manifest: &Manifest) -> Option<Check> {
 }
 
 fn missing_verb(case: &Case, manifest: &Manifest) -> Option<&'static str> {
+    let lacking = |verb: Verb| (!manifest.offers(verb)).then_some(verb.as_str());
     case.steps.iter().find_map(|step| match step {
-        Step::Run(drive) if drive.halt_during.is_some() && manifest.halt.is_none() => Some("halt"),
-        Step::Resume(_) if manifest.resume.is_none() => Some("resume"),
-        Step::Resume(drive) if drive.halt_during.is_some() && manifest.halt.is_none() => Some("halt"),
-        Step::Resolve(_) if manifest.resolve.is_none() => Some("resolve"),
-        Step::State if manifest.state.is_none() => Some("state"),
+        Step::Run(drive) if drive.halt_during.is_some() => lacking(Verb::Halt),
+        Step::Resume(drive) if drive.halt_during.is_some() => lacking(Verb::Resume).or(lacking(Verb::Halt)),
+        Step::Resume(_) => lacking(Verb::Resume),
+        Step::Resolve(_) => lacking(Verb::Resolve),
+        Step::State => lacking(Verb::State),
         _ => None,
     })
 }

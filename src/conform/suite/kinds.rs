@@ -5,8 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::conform::baseline::{Baseline, KNOWN_ONCE};
+use crate::conform::manifest::STARTED;
 use crate::conform::model::MODEL_SCRIPT;
-use crate::conform::{AgentCase, AgentManifest, Case, Claims, Clause, ConformanceReport, Defect, Manifest};
+use crate::conform::{
+    AdapterAnswer, AdapterAsk, AgentCase, AgentManifest, Case, Claims, Clause, ConformanceReport, Defect, Manifest,
+};
 use crate::diag::Format;
 use crate::schema::{Kind, Marks};
 
@@ -25,7 +28,20 @@ pub struct Defects(pub Vec<Defect>);
 /// How a runtime is plugged in.
 pub const RUNTIME_MANIFEST: Kind = Kind::of::<Manifest>("runtime-manifest", manifests)
     .place("fixtures/runtimes/*/manifest.yaml, or a file of yours")
-    .known_by(Marks { paths: &["runtimes/*/manifest.yaml"], keys: &["runtime", "run"] });
+    .known_by(Marks { paths: &["runtimes/*/manifest.yaml"], keys: &["runtime", "version"] })
+    .rules(&[STARTED]);
+
+/// What an adapter is asked.
+pub const ADAPTER_ASK: Kind = Kind::of::<AdapterAsk>("adapter-ask", asks)
+    .place("lines on an adapter's standard input")
+    .known_by(Marks { paths: &[], keys: &["ask", "verb"] })
+    .written_in(Format::JsonLines);
+
+/// What an adapter answers.
+pub const ADAPTER_ANSWER: Kind = Kind::of::<AdapterAnswer>("adapter-answer", answers)
+    .place("lines on an adapter's standard output")
+    .known_by(Marks { paths: &[], keys: &["answer", "type"] })
+    .written_in(Format::JsonLines);
 
 /// What the judge does to a runtime, and what it must see.
 pub const CONTRACT_CASE: Kind = Kind::of::<Case>("contract-case", cases)
@@ -73,7 +89,8 @@ pub const BASELINE: Kind = Kind::of::<Baseline>("baseline", baselines)
 #[must_use]
 pub fn conform_kinds() -> Vec<Kind> {
     let shared = [CONTRACT_LEDGER, CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONFORMANCE_REPORT, BASELINE, MODEL_SCRIPT];
-    [RUNTIME_MANIFEST, CONTRACT_CASE, AGENT_MANIFEST, AGENT_CASE].into_iter().chain(shared).collect()
+    let own = [RUNTIME_MANIFEST, ADAPTER_ASK, ADAPTER_ANSWER, CONTRACT_CASE, AGENT_MANIFEST, AGENT_CASE];
+    own.into_iter().chain(shared).collect()
 }
 
 fn baselines() -> Vec<Value> {
@@ -96,6 +113,27 @@ fn manifests() -> Vec<Value> {
         "run": ["mine", "run", "{plan}"],
         "resume": ["mine", "resume", "{plan}"]
     })]
+}
+
+fn asks() -> Vec<Value> {
+    let env = json!({"HOME": "/case/home", "LOA_OPERATOR": "ai", "PATH": "/usr/bin:/bin"});
+    vec![
+        json!({"ask": 1, "verb": "run", "plan": "/case/plan.json", "workspace": "/case/workspace-0", "env": env}),
+        json!({"ask": 2, "verb": "resolve", "action": "skip_phase", "plan": "/case/plan.json",
+            "workspace": "/case/workspace-0", "env": env}),
+    ]
+}
+
+fn answers() -> Vec<Value> {
+    let state = json!({"execution_id": "e-1", "current_phase": "design", "completed_phases": ["preflight", "discovery"],
+        "last_checkpoint": null});
+    vec![
+        json!({"type": "exit", "answer": 1, "code": 2}),
+        json!({"type": "said", "answer": 1, "text": "phase design failed"}),
+        json!({"type": "signal", "answer": 1, "name": "KILL"}),
+        json!({"type": "state", "answer": 3, "state": state}),
+        json!({"type": "unsupported", "answer": 4, "why": "a batch job cannot be stopped"}),
+    ]
 }
 
 fn cases() -> Vec<Value> {
