@@ -10,6 +10,7 @@ mod conform;
 mod false_greens;
 mod model;
 mod page;
+mod personas;
 mod programs;
 mod project;
 mod refusals;
