@@ -94,14 +94,15 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let value = crate::system::ids::session();
-            let daemon = Command::new("sh").args(["-c", "setsid sleep 60 & echo $!; wait"]);
+            // It speaks when it is what it stays: while a process becomes another program, it shows no environment.
+            let daemon = Command::new("sh").args(["-c", "setsid sh -c 'echo up; while :; do sleep 60; done' & wait"]);
             let mut running = daemon.clone().env("SWEEP_TEST", &value).spawn().expect("sh");
             let mut stranger = daemon.env("SWEEP_TEST", format!("{value}x")).spawn().expect("sh");
             assert!(matches!(running.next().await, Event::Output(_)));
             assert!(matches!(stranger.next().await, Event::Output(_)));
             assert!(end_processes_with("SWEEP_TEST", &value) >= 2, "the shell and the daemon");
             assert!(matching(&format!("SWEEP_TEST={value}")).is_empty());
-            assert_eq!(matching(&format!("SWEEP_TEST={value}x")).len(), 2, "the stranger and its daemon live");
+            assert!(matching(&format!("SWEEP_TEST={value}x")).len() >= 2, "the stranger and its daemon live");
             assert!(end_processes_with("SWEEP_TEST", &format!("{value}x")) >= 2);
         });
     }
