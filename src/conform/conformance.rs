@@ -106,7 +106,7 @@ pub struct RuntimeReport {
     /// What of it differed from its makers' defaults in every case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<SettingReport>,
-    /// What could not be seen there: by the machine, or by what the manifest says.
+    /// What the machine did not let the judge see.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
     /// The cells that it earned.

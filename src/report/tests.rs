@@ -150,6 +150,20 @@ fn an_agents_red_says_how_it_is_done_by_hand() {
 }
 
 #[test]
+fn what_was_kept_and_what_was_shut_off_is_told() {
+    let mut report = report();
+    report.host.hermetic = true;
+    let mut cases = report.runtimes.iter_mut().flat_map(|it| &mut it.clauses).flat_map(|it| &mut it.cases);
+    let green = cases.find(|case| case.outcome == Outcome::Pass).expect("a green case");
+    green.kept = Some("/tmp/green".to_owned());
+    let line = format!("  {}: /tmp/green\n", green.id);
+    let text = plain(&terminal(&report, true));
+    assert!(text.contains("Kept folders of cases that are not red\n") && text.contains(&line), "{text}");
+    assert!(text.contains("linux x86_64 without a network with 2 cores"), "{text}");
+    assert!(markdown(&report).contains("linux x86_64 without a network, 2026-11-20."));
+}
+
+#[test]
 fn the_agents_have_a_table_of_their_own_in_the_readme() {
     let agents = || ConformanceReport { quick: false, ..agents() };
     let text = "<!-- loa:claims --><!-- /loa:claims --><!-- loa:matrix --><!-- /loa:matrix -->";

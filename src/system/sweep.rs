@@ -94,22 +94,22 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let value = crate::system::ids::session();
-            // It speaks when it is what it stays: while a process becomes another program, it shows no environment.
-            let daemon = Command::new("sh").args(["-c", "setsid sh -c 'echo up; while :; do sleep 60; done' & wait"]);
-            let mut running = daemon.clone().env("SWEEP_TEST", &value).spawn().expect("sh");
-            let mut stranger = daemon.env("SWEEP_TEST", format!("{value}x")).spawn().expect("sh");
+            // A process that becomes another program shows no environment meanwhile, so the daemon speaks when it is what it
+            // stays: a shell that waits in itself for somebody to open its pipe.
+            let place = crate::system::scratch::folder("sweep-").expect("a folder");
+            let script = "mkfifo \"$0\"; setsid sh -c 'echo up; read -r never <\"$0\"' \"$0\" & wait";
+            let daemon = |name: &str| {
+                let pipe = place.path().join(name).to_string_lossy().into_owned();
+                Command::new("sh").args(["-c", script, &pipe])
+            };
+            let mut running = daemon("ours").env("SWEEP_TEST", &value).spawn().expect("sh");
+            let mut stranger = daemon("theirs").env("SWEEP_TEST", format!("{value}x")).spawn().expect("sh");
             assert!(matches!(running.next().await, Event::Output(_)));
             assert!(matches!(stranger.next().await, Event::Output(_)));
-            assert!(end_processes_with("SWEEP_TEST", &value) >= 2, "the shell and the daemon");
-            // What was killed last may take a moment to be gone.
-            let mut looks = 0;
-            while !matching(&format!("SWEEP_TEST={value}")).is_empty() {
-                looks += 1;
-                assert!(looks < 1_000, "it is still there");
-                sleep(LOOK);
-            }
-            assert!(matching(&format!("SWEEP_TEST={value}x")).len() >= 2, "the stranger and its daemon live");
-            assert!(end_processes_with("SWEEP_TEST", &format!("{value}x")) >= 2);
+            assert_eq!(end_processes_with("SWEEP_TEST", &value), 2, "the shell and the daemon");
+            assert!(matching(&format!("SWEEP_TEST={value}")).is_empty());
+            assert_eq!(matching(&format!("SWEEP_TEST={value}x")).len(), 2, "the stranger and its daemon live");
+            assert_eq!(end_processes_with("SWEEP_TEST", &format!("{value}x")), 2);
         });
     }
 

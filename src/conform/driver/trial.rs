@@ -116,8 +116,7 @@ impl<'a> Trial<'a> {
 
     async fn run(&mut self, seen: &mut Observation) -> Result<(), String> {
         if self.case.time == TimeMethod::Accelerated {
-            let refused = self.manifest.no_fast_clock.as_ref().map(|why| format!("no clock that runs faster: {why}"));
-            seen.unseen.extend(refused.or_else(|| accelerated(Vec::new()).err()));
+            seen.unseen.extend(accelerated(Vec::new()).err());
         }
         if !seen.unseen.is_empty() {
             return Ok(());

@@ -18,9 +18,8 @@ pub fn unobservable(case: &Case, manifest: &Manifest) -> Option<Check> {
         let expected = "a runtime that reads the signal stream";
         return Some(Check::not_observed(Reason::NoSignalStream, expected, "`usage` is not `signal_file`"));
     }
-    if case.time == TimeMethod::Accelerated && manifest.asks(Verb::Run) {
-        let observed = "what an adapter starts has the clock of the wall, and nobody waits that long";
-        return Some(Check::not_observed(Reason::NoKnob, "a `run` that can be given a faster clock", observed));
+    if let Some(why) = slow_clock(manifest).filter(|_| case.time == TimeMethod::Accelerated) {
+        return Some(Check::not_observed(Reason::NoKnob, "a `run` that can be given a faster clock", why));
     }
     if case.compactor.is_some() && manifest.compactor.is_none() {
         let expected = "a manifest that says how the judge's own compactor is plugged in";
@@ -30,6 +29,12 @@ pub fn unobservable(case: &Case, manifest: &Manifest) -> Option<Check> {
         let observed = "the manifest has no such knob, and nobody waits that long";
         Check::not_observed(Reason::NoKnob, format!("a knob `{knob}`"), observed)
     })
+}
+
+/// Why `run` has the clock of the wall, if so.
+fn slow_clock(manifest: &Manifest) -> Option<&str> {
+    let asked = "what an adapter starts has the clock of the wall, and nobody waits that long";
+    manifest.no_fast_clock.as_deref().or(manifest.asks(Verb::Run).then_some(asked))
 }
 
 fn missing_verb(case: &Case, manifest: &Manifest) -> Option<&'static str> {
@@ -49,4 +54,34 @@ fn missing_knob(case: &Case, manifest: &Manifest) -> Option<String> {
     let scaled = case.time == TimeMethod::Scaled;
     let knob = case.knobs.keys().find(|knob| scaled && !manifest.knobs.contains_key(knob))?;
     serde_json::to_value(knob).ok()?.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What is not observed, or `-`.
+    fn unseen(time: &str, more: &serde_json::Value) -> String {
+        let case = json!({ "id": "x", "clause": "X", "title": "t", "time": time, "steps": [{ "run": {} }],
+            "expect": [{ "ends": { "code": 0 } }] });
+        let mut manifest = json!({ "runtime": "r", "version": ["v"] });
+        manifest.as_object_mut().expect("a map").extend(more.as_object().expect("a map").clone());
+        let case: Case = serde_json::from_value(case).expect("a case");
+        let manifest: Manifest = serde_json::from_value(manifest).expect("a manifest");
+        unobservable(&case, &manifest).map_or("-".to_owned(), |check| format!("{}: {}", check.reason, check.observed))
+    }
+
+    #[test]
+    fn a_clock_that_must_run_faster_is_not_forced_on_anybody() {
+        let (plain, asked) = (json!({ "run": ["r"] }), json!({ "adapter": ["a"] }));
+        let refuses = json!({ "run": ["r"], "no_fast_clock": "it gives up" });
+        assert_eq!(unseen("accelerated", &plain), "-");
+        assert_eq!(unseen("accelerated", &refuses), "no-knob: it gives up");
+        assert!(unseen("accelerated", &asked).starts_with("no-knob: what an adapter starts"));
+        for manifest in [plain, asked, refuses] {
+            assert_eq!(unseen("real", &manifest), "-");
+        }
+    }
 }

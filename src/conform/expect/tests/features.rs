@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::scene::{Scene, scene};
-use crate::conform::{CompactorSeen, Outcome, ProcessEnd, Reason, TimeMethod};
+use crate::conform::{CompactorSeen, CompactorWay, Outcome, ProcessEnd, Reason, TimeMethod};
 
 fn words(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -64,6 +64,12 @@ fn memories_are_there_or_not_and_no_file_lacks_everything() {
 fn a_compactor_is_told_exactly_what_may_go_and_at_least_what_stays() {
     let told = "compactor_told: {clear: [a], preserve: [b], recent_turns: 3}";
     scene().well().fails(told, Reason::NeverCompacted);
+    let mut named = scene().well();
+    named.manifest.compactor = Some(CompactorWay::Config("mine.compactor".to_owned()));
+    assert_eq!(
+        named.judge(told).observed,
+        "it was never started; it was named by `mine.compactor` in .loa.config.yaml"
+    );
     for (clear, preserve, turns, reason) in [
         ("[\"a\"]", "[\"b\",\"c\"]", "3", Reason::AsExpected),
         ("[\"a\",\"d\"]", "[\"b\"]", "3", Reason::CompactorMisled),

@@ -17,6 +17,10 @@ fn a_report_is_there_or_not() {
     with().fails("report: {fields: {/session_id: {type: string}}}", Reason::FieldMissing);
     with().fails("report: {present: false}", Reason::UnexpectedReport);
     scene().well().fails("report: {}", Reason::NoReport);
+    let mut searched = scene().well();
+    assert!(searched.judge("report: {}").observed.contains("workspace, HOME and TMPDIR"));
+    searched.manifest.report = Some("calls/*.md".to_owned());
+    assert!(searched.judge("report: {}").observed.contains("nothing new matches calls/*.md"));
     scene().well().passes("report: {present: false}");
     let idle = || scene().well().step("resume", ProcessEnd::Exited(0));
     idle().fails("report: {step: 1, present: false}", Reason::NothingSighted);
