@@ -8,7 +8,7 @@ use std::io;
 use super::process::{Process, Reader, Verdict, brief, command, silent};
 use crate::config::BackendSettings;
 use crate::policy::Class;
-use crate::runner::{AgentEvent, Backend, Capabilities, Invocation, Task};
+use crate::runner::{AgentEvent, Backend, Capabilities, Invocation, Session, Task};
 use crate::system::ids;
 use crate::system::process::Exit;
 
@@ -27,8 +27,9 @@ impl Template {
 
     fn filled(&self, template: &[String], task: &Task<'_>, session: &str) -> Vec<String> {
         let workspace = task.surroundings.workspace.to_string_lossy();
+        let prompt = task.whole_prompt();
         let values = [
-            ("{prompt}", task.prompt),
+            ("{prompt}", prompt.as_ref()),
             ("{session}", session),
             ("{model}", self.settings.section.model.as_deref().unwrap_or_default()),
             ("{effort}", task.effort.map_or("", |effort| effort.as_str())),
@@ -50,6 +51,7 @@ impl Backend for Template {
         };
         Capabilities {
             resumes: holds(&section.run, "{session}") && section.resume.is_some(),
+            names_sessions: holds(&section.run, "{session}"),
             usage: false,
             compacts_itself: false,
             compacts_on_request: false,
@@ -62,11 +64,12 @@ impl Backend for Template {
         self.settings.section.credentials.clone()
     }
 
-    fn invoke(&self, task: &Task<'_>, session: Option<&str>) -> io::Result<Box<dyn Invocation>> {
+    fn invoke(&self, task: &Task<'_>, session: Session<'_>) -> io::Result<Box<dyn Invocation>> {
         let section = &self.settings.section;
         let fresh = ids::uuid();
         let (template, id) = match (session, &section.resume) {
-            (Some(session), Some(resume)) => (Some(resume), session),
+            (Session::Earlier(session), Some(resume)) => (Some(resume), session),
+            (Session::Named(name), _) => (section.run.as_ref(), name),
             _ => (section.run.as_ref(), fresh.as_str()),
         };
         let words = template.map(|template| self.filled(template, task, id)).unwrap_or_default();

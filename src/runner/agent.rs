@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::attempt::{AttemptEnd, Setting};
 use super::engine::Engine;
-use super::port::AgentEnd;
+use super::port::{AgentEnd, Session};
 use super::talk::{Heard, Talk};
 use super::watch::{Stop, signal_or_tick};
 use super::{AgentWork, Progress, RunError};
@@ -91,7 +91,8 @@ impl Engine<'_> {
     ) -> Result<Result<Heard, AttemptEnd>, RunError> {
         let (phase, backend) = (talk.phase, talk.backend.clone());
         self.listener.on(&Progress::AgentStarted { phase, backend: backend.name(), session: talk.session() });
-        match backend.invoke(&talk.task(prompt), talk.session()) {
+        let session = talk.session().map_or(Session::New, Session::Earlier);
+        match backend.invoke(&talk.task(prompt), session) {
             Ok(invocation) => Ok(Ok(self.talk(invocation, talk, setting).await?)),
             Err(error) => Ok(Err(AttemptEnd::Ended(Ending::SpawnFailed(error.to_string())))),
         }

@@ -4,6 +4,7 @@
 //! class how it ended. Whether a process's output, a protocol over its pipes or a server stands behind it is the
 //! adapter's affair. Retrying, waiting, compacting and judging are the runner's: an adapter only reports.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
@@ -31,11 +32,11 @@ pub trait Backend: fmt::Debug {
         Vec::new()
     }
 
-    /// Starts an invocation: in a new session, or in an earlier one where it can resume.
+    /// Starts an invocation. One that is to resume and cannot begins anew; so does one that is to name its session and cannot.
     ///
     /// # Errors
     /// When the host cannot start the program.
-    fn invoke(&self, task: &Task<'_>, session: Option<&str>) -> io::Result<Box<dyn Invocation>>;
+    fn invoke(&self, task: &Task<'_>, session: Session<'_>) -> io::Result<Box<dyn Invocation>>;
 
     /// Starts an invocation that only compacts a session's context; `None` where that cannot be asked for.
     ///
@@ -79,6 +80,8 @@ impl Backends {
 pub struct Capabilities {
     /// A later invocation can go on where an earlier one stopped.
     pub resumes: bool,
+    /// A new session can be given an id.
+    pub names_sessions: bool,
     /// It reports how many tokens its context holds.
     pub usage: bool,
     /// It compacts by itself, at the soft limit that it is given.
@@ -96,12 +99,43 @@ pub struct Capabilities {
 pub struct Task<'a> {
     /// What the agent is told.
     pub prompt: &'a str,
+    /// What stands before everything that it is told, with the weight that the program gives to such a text.
+    pub system: Option<&'a str>,
+    /// Most turns of the invocation, where the program can be told; otherwise what the configuration says.
+    pub max_turns: Option<u32>,
     /// How hard it should think; its own default without one.
     pub effort: Option<EffortLevel>,
     /// Limits of its context.
     pub limits: ContextLimits,
     /// Where and with what it runs.
     pub surroundings: &'a Surroundings,
+}
+
+impl Task<'_> {
+    /// Both texts as one, for a program that takes one alone.
+    #[must_use]
+    pub fn whole_prompt(&self) -> Cow<'_, str> {
+        self.system.map_or(Cow::Borrowed(self.prompt), |system| Cow::Owned(format!("{system}\n\n{}", self.prompt)))
+    }
+}
+
+/// The session that an invocation works in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Session<'a> {
+    /// A new one.
+    New,
+    /// A new one that is to have this id.
+    Named(&'a str),
+    /// An earlier one.
+    Earlier(&'a str),
+}
+
+impl<'a> Session<'a> {
+    /// The earlier session.
+    #[must_use]
+    pub fn earlier(self) -> Option<&'a str> {
+        if let Self::Earlier(id) = self { Some(id) } else { None }
+    }
 }
 
 /// Folder and environment of an agent's processes.

@@ -108,7 +108,14 @@ impl Talk {
 
     /// What the backend is given.
     pub(super) fn task<'a>(&'a self, prompt: &'a str) -> Task<'a> {
-        Task { prompt, effort: self.work.effort, limits: self.limits, surroundings: &self.surroundings }
+        Task {
+            prompt,
+            system: None,
+            max_turns: None,
+            effort: self.work.effort,
+            limits: self.limits,
+            surroundings: &self.surroundings,
+        }
     }
 
     /// How long to wait before a limit whose reset nobody knows is tried again.

@@ -6,7 +6,7 @@ use super::transcript::Transcript;
 use crate::backend::process::{Process, command};
 use crate::config::{BackendSettings, Permissions};
 use crate::contract::ContextLimits;
-use crate::runner::{Backend, Capabilities, Invocation, Task};
+use crate::runner::{Backend, Capabilities, Invocation, Session, Task};
 
 /// Tokens that Claude Code keeps free of its window when it computes a percentage of it.
 const RESERVED: u64 = 20_000;
@@ -26,7 +26,7 @@ impl Claude {
         Self { settings }
     }
 
-    fn start(&self, task: &Task<'_>, prompt: &str, session: Option<&str>) -> io::Result<Box<dyn Invocation>> {
+    fn start(&self, task: &Task<'_>, prompt: &str, session: Session<'_>) -> io::Result<Box<dyn Invocation>> {
         let section = &self.settings.section;
         let arguments = self.arguments(task, prompt, session);
         let (window, percent) = compaction_at(task.limits);
@@ -41,10 +41,10 @@ impl Claude {
             knobs.into_iter().chain(own),
             task.surroundings,
         );
-        Ok(Box::new(Process::start(&command, Transcript::new(session.is_some()), None)?))
+        Ok(Box::new(Process::start(&command, Transcript::new(session.earlier().is_some()), None)?))
     }
 
-    fn arguments(&self, task: &Task<'_>, prompt: &str, session: Option<&str>) -> Vec<String> {
+    fn arguments(&self, task: &Task<'_>, prompt: &str, session: Session<'_>) -> Vec<String> {
         let section = &self.settings.section;
         let mut arguments: Vec<String> =
             ["-p", "--output-format", "stream-json", "--verbose"].map(str::to_owned).into();
@@ -57,14 +57,19 @@ impl Claude {
             Permissions::Edit => give(&["--permission-mode", "acceptEdits"]),
             Permissions::All => give(&["--dangerously-skip-permissions"]),
         }
-        if let Some(turns) = section.max_turns {
+        if let Some(system) = task.system {
+            give(&["--append-system-prompt", system]);
+        }
+        if let Some(turns) = task.max_turns.or(section.max_turns) {
             give(&["--max-turns", &turns.to_string()]);
         }
         if let Some(effort) = task.effort {
             give(&["--effort", effort.as_str()]);
         }
-        if let Some(session) = session {
-            give(&["--resume", session]);
+        match session {
+            Session::New => {}
+            Session::Named(id) => give(&["--session-id", id]),
+            Session::Earlier(id) => give(&["--resume", id]),
         }
         arguments.extend(section.args.iter().cloned());
         // Behind the dashes, because some of its options take any number of values.
@@ -81,6 +86,7 @@ impl Backend for Claude {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             resumes: true,
+            names_sessions: true,
             usage: true,
             compacts_itself: true,
             compacts_on_request: true,
@@ -94,12 +100,12 @@ impl Backend for Claude {
         known.into_iter().chain(self.settings.section.credentials.iter().cloned()).collect()
     }
 
-    fn invoke(&self, task: &Task<'_>, session: Option<&str>) -> io::Result<Box<dyn Invocation>> {
+    fn invoke(&self, task: &Task<'_>, session: Session<'_>) -> io::Result<Box<dyn Invocation>> {
         self.start(task, task.prompt, session)
     }
 
     fn compact(&self, task: &Task<'_>, session: &str) -> io::Result<Option<Box<dyn Invocation>>> {
-        self.start(task, "/compact", Some(session)).map(Some)
+        self.start(task, "/compact", Session::Earlier(session)).map(Some)
     }
 }
 
@@ -143,14 +149,17 @@ mod tests {
         let surroundings = Surroundings { workspace: PathBuf::from("/"), ..Surroundings::default() };
         let task = Task {
             prompt: "-go",
+            system: Some("Be brief."),
+            max_turns: None,
             effort: Some(EffortLevel::High),
             limits: ContextLimits::default(),
             surroundings: &surroundings,
         };
-        let line = claude.arguments(&task, task.prompt, Some("id")).join(" ");
+        let line = claude.arguments(&task, task.prompt, Session::Earlier("id")).join(" ");
         assert_eq!(
             line,
-            "-p --output-format stream-json --verbose --model opus --dangerously-skip-permissions --max-turns 9 \
+            "-p --output-format stream-json --verbose --model opus --dangerously-skip-permissions \
+             --append-system-prompt Be brief. --max-turns 9 \
              --effort high --resume id --allowedTools Bash -- -go"
         );
         let plain = Claude::new(BackendSettings {
@@ -158,8 +167,11 @@ mod tests {
             kind: BackendKind::Claude,
             section: BackendSection::default(),
         });
-        let task = Task { effort: None, ..task };
-        let line = plain.arguments(&task, task.prompt, None).join(" ");
-        assert_eq!(line, "-p --output-format stream-json --verbose --permission-mode acceptEdits -- -go");
+        let task = Task { effort: None, system: None, max_turns: Some(3), ..task };
+        let line = plain.arguments(&task, task.prompt, Session::Named("id")).join(" ");
+        assert_eq!(
+            line,
+            "-p --output-format stream-json --verbose --permission-mode acceptEdits --max-turns 3 --session-id id -- -go"
+        );
     }
 }

@@ -7,7 +7,7 @@ use super::rollout::Rollout;
 use super::transcript::Transcript;
 use crate::backend::process::{Process, command};
 use crate::config::{BackendSettings, Permissions};
-use crate::runner::{Backend, Capabilities, Invocation, Task};
+use crate::runner::{Backend, Capabilities, Invocation, Session, Task};
 use crate::system::env;
 
 /// Codex CLI, as it is configured.
@@ -43,7 +43,7 @@ impl Codex {
         if let Some(session) = session {
             arguments.extend(["resume".to_owned(), session.to_owned()]);
         }
-        arguments.extend(["--".to_owned(), task.prompt.to_owned()]);
+        arguments.extend(["--".to_owned(), task.whole_prompt().into_owned()]);
         arguments
     }
 
@@ -67,6 +67,7 @@ impl Backend for Codex {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             resumes: true,
+            names_sessions: false,
             usage: true,
             compacts_itself: true,
             compacts_on_request: false,
@@ -80,7 +81,8 @@ impl Backend for Codex {
         known.into_iter().chain(self.settings.section.credentials.iter().cloned()).collect()
     }
 
-    fn invoke(&self, task: &Task<'_>, session: Option<&str>) -> io::Result<Box<dyn Invocation>> {
+    fn invoke(&self, task: &Task<'_>, session: Session<'_>) -> io::Result<Box<dyn Invocation>> {
+        let session = session.earlier();
         let section = &self.settings.section;
         let arguments = self.arguments(task, session);
         let own = section.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
