@@ -1,13 +1,15 @@
 //! An agent that is a process whose output is read line by line.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::path::PathBuf;
 use std::pin::Pin;
 
 use crate::policy::Class;
 use crate::runner::{AgentEnd, AgentEvent, Invocation, Surroundings};
+use crate::system::env;
 use crate::system::process::{Command, Event, Exit, Piece, Running, Stream, signal_name};
 
 /// The longest line that is understood, in bytes; of a longer one only the log has the whole.
@@ -133,6 +135,21 @@ pub(super) fn command<'a>(
     let command = surroundings.withheld.iter().fold(command, Command::env_remove);
     let command = own.into_iter().fold(command, |command, (name, value)| command.env(name, value));
     surroundings.variables.iter().fold(command, |command, (name, value)| command.env(name, value))
+}
+
+/// The folder that a program was told by this variable to keep its files in; without one, this folder of its user's home.
+pub(super) fn kept_in(
+    variable: &str,
+    otherwise: &str,
+    own: &BTreeMap<String, String>,
+    surroundings: &Surroundings,
+) -> PathBuf {
+    let given = |name: &str| {
+        let set =
+            surroundings.variables.iter().rev().find(|(set, _)| set == name).map(|(_, value)| PathBuf::from(value));
+        set.or_else(|| own.get(name).map(PathBuf::from)).or_else(|| env::var(name).map(PathBuf::from))
+    };
+    given(variable).unwrap_or_else(|| given("HOME").unwrap_or_default().join(otherwise))
 }
 
 /// The first line of a text, at most 300 characters of it.

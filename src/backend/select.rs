@@ -12,6 +12,12 @@ pub fn backends(plan: &Plan, settings: &Settings) -> Backends {
     Backends::new(names.filter_map(|name| settings.backend(name)).map(backend).collect())
 }
 
+/// Every backend that the configuration knows, the built-in ones too.
+#[must_use]
+pub fn all(settings: &Settings) -> Vec<Box<dyn Backend>> {
+    settings.backend_names().into_iter().filter_map(|name| settings.backend(name)).map(backend).collect()
+}
+
 fn backend(settings: BackendSettings) -> Box<dyn Backend> {
     match settings.kind {
         BackendKind::Claude => Box::new(Claude::new(settings)),

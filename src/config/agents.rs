@@ -51,6 +51,9 @@ fn unknown(config: &ConfigDocument, name: &str) -> Option<Diagnostic> {
 /// A section whose keys do not fit its adapter: the key, and what is wrong.
 fn misfit(name: &str, section: &BackendSection) -> Option<(&'static str, String)> {
     let command = section.kind(name) == BackendKind::Command;
+    if section.quota.is_some() && section.kind(name) != BackendKind::Claude {
+        return Some(("/quota", format!("`quota` is counted in the logs of Claude Code; `{name}` is another program")));
+    }
     match (command, &section.run, &section.resume) {
         (true, None, _) => Some(("", format!("the backend `{name}` is a command and has no `run`"))),
         (true, Some(run), _) if !run.iter().any(|word| word.contains("{prompt}")) => {

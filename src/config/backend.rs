@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,18 @@ pub enum Permissions {
     Edit,
     /// Anything.
     All,
+}
+
+/// How much of a subscription a run may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Quota {
+    /// Most prompts in a cycle of five hours, by whomever they are; the next one waits for the next cycle.
+    #[schemars(range(min = 1))]
+    pub prompts: u64,
+    /// A moment at which a cycle begins; by default the beginning of Unix time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<Timestamp>,
 }
 
 /// Section `runtime.backends.<name>`.
@@ -61,6 +74,9 @@ pub struct BackendSection {
     /// Names of variables of our environment that hold its credentials: nothing but this program gets them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub credentials: Vec<String>,
+    /// For `claude`: how much of its subscription may be used, as its logs count it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota: Option<Quota>,
     /// For `command`: the arguments of an invocation in a new session, with `{prompt}`, `{session}`, `{model}`,
     /// `{effort}` and `{workspace}` to be filled in.
     #[schemars(length(min = 1))]

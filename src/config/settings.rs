@@ -1,6 +1,6 @@
 //! The resolved configuration: every value in force, and where it comes from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -131,6 +131,13 @@ impl Settings {
             retry: section.retry.over(general).into(),
             skip: section.skip,
         }
+    }
+
+    /// The names of all backends, built-in or configured, in alphabetical order.
+    #[must_use]
+    pub fn backend_names(&self) -> Vec<&str> {
+        let configured = self.config.runtime.backends.keys().map(String::as_str);
+        configured.chain(BUILT_IN).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// How the agent of this name is started; `None` when nothing is known of it.

@@ -39,6 +39,11 @@ impl Engine<'_> {
         let mut talk = Talk::begin(self, setting.stage, work, setting.attempt, variables)?;
         let mut trouble = trouble.map(str::to_owned);
         let end = loop {
+            if let Some(until) = talk.used_up()
+                && let Next::End(end) = self.wait_for_limit(&mut talk, setting, Some(until)).await?
+            {
+                break end;
+            }
             let prompt = prompt(&work.prompt, talk.session().is_some(), trouble.take().as_deref());
             let heard = match self.invoke(&mut talk, &prompt, setting).await? {
                 Ok(heard) => heard,

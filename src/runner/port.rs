@@ -15,8 +15,10 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use crate::contract::{ContextLimits, EffortLevel};
-use crate::policy::Class;
+use crate::policy::{Class, Usage};
 use crate::system::process::Piece;
 
 /// One agent program, as it is configured.
@@ -30,6 +32,17 @@ pub trait Backend: fmt::Debug {
     /// Variables that hold its credentials. They reach its own processes and no other of the run.
     fn credentials(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Most prompts in a cycle of its subscription, where the configuration sets a bound.
+    fn quota(&self) -> Option<u64> {
+        None
+    }
+
+    /// What its subscription was used for, where the program keeps a record of that.
+    fn usage(&self, surroundings: &Surroundings, now: Timestamp) -> Option<Usage> {
+        let _ = (surroundings, now);
+        None
     }
 
     /// Starts an invocation. One that is to resume and cannot begins anew; so does one that is to name its session and cannot.

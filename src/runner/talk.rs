@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::rc::Rc;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::attempt::{AttemptEnd, Setting};
 use super::context::Compactor;
 use super::engine::Engine;
@@ -104,6 +106,12 @@ impl Talk {
     /// The session to go on with, where the backend can.
     pub(super) fn session(&self) -> Option<&str> {
         self.record.session.as_deref().filter(|_| self.capabilities.resumes)
+    }
+
+    /// When the subscription may be used again, if its quota is used up.
+    pub(super) fn used_up(&self) -> Option<Timestamp> {
+        let most = self.backend.quota()?;
+        self.backend.usage(&self.surroundings, clock::now().wall())?.used_up(most)
     }
 
     /// What the backend is given.

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, Unit};
 
 /// One reading of both clocks.
@@ -39,6 +40,12 @@ pub fn now() -> Moment {
     let wall = Timestamp::now();
     // Rounding a time of this millennium down to its millisecond cannot leave the range of a timestamp.
     Moment { wall: wall.round(Unit::Millisecond).unwrap_or(wall), steady: Instant::now() }
+}
+
+/// The zone of the people here; UTC where nobody said one.
+#[must_use]
+pub fn zone() -> TimeZone {
+    TimeZone::system()
 }
 
 #[cfg(test)]

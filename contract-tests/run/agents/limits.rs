@@ -1,6 +1,7 @@
 //! A provider's limit: waited for, with patience, and no attempt used up.
 
 use super::{Player, StandIn};
+use crate::run::workspace::finished;
 
 /// A recording of a used up limit that is given anew at this second.
 fn limited(agent: &StandIn, player: Player, second: i64) {
@@ -46,4 +47,49 @@ fn a_limit_beyond_the_patience_ends_the_run_which_can_be_resumed() {
         agent.workspace.resume().exits(0);
         agent.went_on(2, &session);
     }
+}
+
+/// The log of a session in which two people's prompts were answered just now, and the result of a tool, which is no prompt.
+fn log(agent: &StandIn) {
+    let line = |id: &str, content: &str| {
+        format!(
+            "{{\"type\":\"user\",\"uuid\":\"{id}\",\"sessionId\":\"s\",\"timestamp\":\"{}\",\"userType\":\"external\",\"message\":{{\"role\":\"user\",\"content\":{content}}}}}\n",
+            jiff::Timestamp::now()
+        )
+    };
+    let result = line("3", "[{\"type\":\"tool_result\",\"content\":\"one\"}]");
+    let text = [line("1", "\"Go\""), line("2", "\"on\""), line("2", "\"on\""), result, "no line\n".to_owned()].concat();
+    std::fs::create_dir_all(agent.workspace.path("claude/projects/here")).expect("made");
+    agent.workspace.write("claude/projects/here/s.jsonl", &text);
+}
+
+#[test]
+fn a_quota_that_the_logs_show_to_be_used_up_is_waited_for_before_anything_is_started() {
+    let boundary = jiff::Timestamp::now();
+    for (most, code, starts) in [(2, 1, 0), (3, 0, 1)] {
+        let agent = StandIn::new(Player::Claude);
+        agent.plays("rest", "tool", 0);
+        agent.configured("  limit_patience_hours: 0.5\n");
+        log(&agent);
+        let config = agent.workspace.read(".loa.config.yaml");
+        let quota = format!("quota: {{ prompts: {most}, boundary: '{boundary}' }}, binary:");
+        agent.workspace.write(".loa.config.yaml", &config.replacen("binary:", &quota, 1));
+        let home = agent.workspace.path("claude");
+        let ran = agent.run_with(&[("CLAUDE_CONFIG_DIR", home.to_str().expect("UTF-8"))]);
+        let ran = ran.exits(code);
+        assert_eq!(agent.starts(), starts, "{most}");
+        if code == 1 {
+            ran.says(&["is lifted at", "loa-run resume"]);
+        }
+        let mut usage = agent.workspace.command(&["usage", "--json"]);
+        usage.env("CLAUDE_CONFIG_DIR", &home);
+        let told: serde_json::Value = serde_json::from_str(&finished(usage).exits(0).stdout).expect("JSON");
+        assert_eq!((&told["claude"]["cycle"]["prompts"], &told["claude"]["quota"]), (&2.into(), &most.into()));
+        assert_eq!((&told["claude"]["cycle"]["sessions"], &told["claude"]["unread"]), (&1.into(), &1.into()));
+    }
+    let agent = StandIn::new(Player::Codex);
+    agent.configured("");
+    let config = agent.workspace.read(".loa.config.yaml");
+    agent.workspace.write(".loa.config.yaml", &config.replacen("binary:", "quota: { prompts: 1 }, binary:", 1));
+    agent.run().exits(78).says(&["`quota` is counted in the logs of Claude Code"]);
 }

@@ -2,11 +2,16 @@
 
 use std::io;
 
+use jiff::Timestamp;
+
 use super::transcript::Transcript;
-use crate::backend::process::{Process, command};
+use super::usage::usage;
+use crate::backend::process::{Process, command, kept_in};
 use crate::config::{BackendSettings, Permissions};
 use crate::contract::ContextLimits;
-use crate::runner::{Backend, Capabilities, Invocation, Session, Task};
+use crate::policy::{Usage, Window};
+use crate::runner::{Backend, Capabilities, Invocation, Session, Surroundings, Task};
+use crate::system::clock;
 
 /// Tokens that Claude Code keeps free of its window when it computes a percentage of it.
 const RESERVED: u64 = 20_000;
@@ -100,6 +105,17 @@ impl Backend for Claude {
         known.into_iter().chain(self.settings.section.credentials.iter().cloned()).collect()
     }
 
+    fn quota(&self) -> Option<u64> {
+        Some(self.settings.section.quota?.prompts)
+    }
+
+    fn usage(&self, surroundings: &Surroundings, now: Timestamp) -> Option<Usage> {
+        let section = &self.settings.section;
+        let projects = kept_in("CLAUDE_CONFIG_DIR", ".claude", &section.env, surroundings).join("projects");
+        let cycle = Window::cycle(now, section.quota.and_then(|quota| quota.boundary));
+        Some(usage(&projects, cycle, Window::week(now, &clock::zone())))
+    }
+
     fn invoke(&self, task: &Task<'_>, session: Session<'_>) -> io::Result<Box<dyn Invocation>> {
         self.start(task, task.prompt, session)
     }
@@ -124,7 +140,6 @@ mod tests {
     use super::*;
     use crate::config::{BackendKind, BackendSection};
     use crate::contract::EffortLevel;
-    use crate::runner::Surroundings;
 
     #[test]
     fn it_compacts_at_the_soft_limit() {

@@ -102,6 +102,8 @@ pub(super) enum Verb {
         #[arg(long, value_name = "ID")]
         execution: Option<String>,
     },
+    /// Show what a subscription was used for in this cycle of five hours and in this week, as its program's logs say
+    Usage,
     /// Print what a phase wrote: its attempt that was written to last
     Logs {
         /// The phase

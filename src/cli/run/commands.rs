@@ -17,6 +17,7 @@ use super::refusal::of_run;
 use super::report::{escalations, report};
 use super::show::{plan_json, plan_text, print_json, status_text};
 use super::terminal::Terminal;
+use super::usage::usage;
 use crate::backend::backends;
 use crate::cli::console::{print, say};
 use crate::cli::defect::guarded;
@@ -74,6 +75,7 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
         }
         Verb::Logs { phase, attempt, follow } => logs(&layout, *phase, *attempt, *follow, args.json),
         Verb::Doctor { plan } => doctor(&layout, plan.as_deref(), args),
+        Verb::Usage => usage(&settings(&layout, args)?, layout.workspace(), args.json),
         Verb::Config { explain } => config(&settings(&layout, args)?, *explain, args.json),
         Verb::Report { output, execution } => report(&layout, execution.as_deref(), output.as_deref(), args.json),
         Verb::Escalations { execution } => escalations(&layout, execution.as_deref(), args.json),

@@ -16,5 +16,6 @@ mod report;
 mod screen;
 mod show;
 mod terminal;
+mod usage;
 
 pub use commands::run;
