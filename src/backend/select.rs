@@ -12,6 +12,12 @@ pub fn backends(plan: &Plan, settings: &Settings) -> Backends {
     Backends::new(names.filter_map(|name| settings.backend(name)).map(backend).collect())
 }
 
+/// Every backend that is built in or configured.
+#[must_use]
+pub fn every_backend(settings: &Settings) -> Backends {
+    Backends::new(settings.backends().into_iter().map(backend).collect())
+}
+
 fn backend(settings: BackendSettings) -> Box<dyn Backend> {
     match settings.kind {
         BackendKind::Claude => Box::new(Claude::new(settings)),

@@ -1,6 +1,6 @@
 //! The resolved configuration: every value in force, and where it comes from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -139,6 +139,26 @@ impl Settings {
         let section = self.config.runtime.backends.get(name).cloned();
         let section = section.or_else(|| BUILT_IN.contains(&name).then(BackendSection::default))?;
         Some(BackendSettings { name: name.to_owned(), kind: section.kind(name), section })
+    }
+
+    /// Every agent that something is known of: those that need no section, and those that have one, by name.
+    #[must_use]
+    pub fn backends(&self) -> Vec<BackendSettings> {
+        let configured = self.config.runtime.backends.keys().map(String::as_str);
+        let names: BTreeSet<&str> = BUILT_IN.into_iter().chain(configured).collect();
+        names.into_iter().filter_map(|name| self.backend(name)).collect()
+    }
+
+    /// The agent of whoever names none.
+    #[must_use]
+    pub fn default_backend(&self) -> &str {
+        &self.config.runtime.backend
+    }
+
+    /// How an agent's failed invocations are repeated.
+    #[must_use]
+    pub fn retry_of(&self, _backend: &str) -> RetrySettings {
+        self.config.runtime.retry.into()
     }
 
     /// How long a run waits in all for a provider's limits to be lifted.
