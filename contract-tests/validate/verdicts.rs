@@ -105,6 +105,8 @@ const TABLE: &[(&str, &str, Key, Shape)] = &[
     ("signal", "/context_tokens", Must, Count(0, EXACT)),
     ("resolution", "/action", Must, Word(&["fix_and_resume", "skip_phase", "reset", "abort"])),
     ("resolution", "/notes", May, Text),
+    ("agent-event", "/number", Must, Count(1, U32)),
+    ("agent-event", "/begins", Must, Word(&["new", "named", "resumed", "retold"])),
     ("plan", "/phases", Must, SomeOf),
     ("plan", "/phases/0/id", Must, Word(PHASES)),
     // A prompt may stand in its place.

@@ -20,4 +20,4 @@ mod status;
 pub use claude::Claude;
 pub use codex::Codex;
 pub use command::Template;
-pub use select::{all, backends};
+pub use select::{backends, every_backend};

@@ -12,10 +12,10 @@ pub fn backends(plan: &Plan, settings: &Settings) -> Backends {
     Backends::new(names.filter_map(|name| settings.backend(name)).map(backend).collect())
 }
 
-/// Every backend that the configuration knows, the built-in ones too.
+/// Every backend that is built in or configured.
 #[must_use]
-pub fn all(settings: &Settings) -> Vec<Box<dyn Backend>> {
-    settings.backend_names().into_iter().filter_map(|name| settings.backend(name)).map(backend).collect()
+pub fn every_backend(settings: &Settings) -> Backends {
+    Backends::new(settings.backends().into_iter().map(backend).collect())
 }
 
 fn backend(settings: BackendSettings) -> Box<dyn Backend> {

@@ -21,6 +21,11 @@ pub(super) fn pass_on(bytes: &[u8]) -> Result<bool, Failure> {
     is_read(write(io::stdout().lock(), bytes))
 }
 
+/// Writes bytes to standard error as they are, for whoever reads them.
+pub(super) fn pass_on_aside(bytes: &[u8]) {
+    let _ = write(io::stderr().lock(), bytes);
+}
+
 /// Whether what was written has a reader.
 pub(super) fn is_read(written: io::Result<()>) -> Result<bool, Failure> {
     match written {

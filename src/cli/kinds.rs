@@ -7,5 +7,6 @@ use crate::{config, runner};
 /// Every kind of document, in the order in which `loa-validate list` shows them.
 #[must_use]
 pub fn kinds() -> Vec<Kind> {
-    [contract_kinds(), vec![config::CONFIG, runner::PLAN, runner::RESOLUTION], conform_kinds()].concat()
+    [contract_kinds(), vec![config::CONFIG, runner::PLAN, runner::RESOLUTION, runner::AGENT_EVENT], conform_kinds()]
+        .concat()
 }

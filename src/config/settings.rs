@@ -133,19 +133,32 @@ impl Settings {
         }
     }
 
-    /// The names of all backends, built-in or configured, in alphabetical order.
-    #[must_use]
-    pub fn backend_names(&self) -> Vec<&str> {
-        let configured = self.config.runtime.backends.keys().map(String::as_str);
-        configured.chain(BUILT_IN).collect::<BTreeSet<_>>().into_iter().collect()
-    }
-
     /// How the agent of this name is started; `None` when nothing is known of it.
     #[must_use]
     pub fn backend(&self, name: &str) -> Option<BackendSettings> {
         let section = self.config.runtime.backends.get(name).cloned();
         let section = section.or_else(|| BUILT_IN.contains(&name).then(BackendSection::default))?;
         Some(BackendSettings { name: name.to_owned(), kind: section.kind(name), section })
+    }
+
+    /// Every agent that something is known of: those that need no section, and those that have one, by name.
+    #[must_use]
+    pub fn backends(&self) -> Vec<BackendSettings> {
+        let configured = self.config.runtime.backends.keys().map(String::as_str);
+        let names: BTreeSet<&str> = BUILT_IN.into_iter().chain(configured).collect();
+        names.into_iter().filter_map(|name| self.backend(name)).collect()
+    }
+
+    /// The agent of whoever names none.
+    #[must_use]
+    pub fn default_backend(&self) -> &str {
+        &self.config.runtime.backend
+    }
+
+    /// How an agent's failed invocations are repeated.
+    #[must_use]
+    pub fn retry_of(&self, _backend: &str) -> RetrySettings {
+        self.config.runtime.retry.into()
     }
 
     /// How long a run waits in all for a provider's limits to be lifted.

@@ -76,7 +76,65 @@ pub enum Consequence {
     Stop,
 }
 
+/// Whether an invocation that belongs to no phase is made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// It stays as it is.
+    Never,
+    /// After a backoff, and not before the provider asked for.
+    Later(Option<Duration>),
+    /// When the quota is given anew, as far as that is known. No repetition is used up.
+    Reset(Option<Timestamp>),
+}
+
+/// How often an invocation was made again, and how often it may be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Repeats {
+    /// So far, waits for a quota apart.
+    pub made: u32,
+    /// Of those, after an end that says nothing about the next one: lost, or out of time or turns.
+    pub blind: u32,
+    /// At most.
+    pub allowed: u32,
+}
+
+impl Repeats {
+    /// One more, after an end of this class.
+    #[must_use]
+    pub fn and_one(self, class: &Class) -> Self {
+        Self { made: self.made + 1, blind: self.blind + u32::from(class.is_blind()), ..self }
+    }
+}
+
+/// How long to wait before a limit whose reset nobody knows is tried again, when it was met `before` so often.
+#[must_use]
+pub fn unknown_reset(before: u32) -> Duration {
+    FIRST_LOOK.saturating_mul(2_u32.saturating_pow(before)).min(LAST_LOOK)
+}
+
+/// The first of those waits.
+const FIRST_LOOK: Duration = Duration::from_mins(1);
+/// The longest of them.
+const LAST_LOOK: Duration = Duration::from_mins(30);
+
 impl Class {
+    /// Whether it says nothing about how the same would end next time.
+    fn is_blind(&self) -> bool {
+        matches!(self, Self::TimedOut | Self::Lost)
+    }
+
+    /// Whether the same invocation is made again where no phase and no gate decide.
+    #[must_use]
+    pub fn repeat(&self, repeats: Repeats) -> Repeat {
+        let left = repeats.made < repeats.allowed;
+        match self {
+            Self::Transient { wait } if left => Repeat::Later(*wait),
+            Self::Limit { resets_at } => Repeat::Reset(*resets_at),
+            _ if self.is_blind() && left && repeats.blind == 0 => Repeat::Later(None),
+            _ => Repeat::Never,
+        }
+    }
+
     /// The class as a word.
     #[must_use]
     pub fn name(&self) -> ClassName {
@@ -154,5 +212,38 @@ mod tests {
         for (class, may_compact, consequence) in others {
             assert_eq!(class.consequence(may_compact, "why"), consequence, "{class:?} {may_compact}");
         }
+    }
+
+    #[test]
+    fn outside_of_a_phase_only_what_may_pass_is_repeated() {
+        let wait = Some(Duration::from_secs(7));
+        let reset = Some(Timestamp::from_second(1_800_000_000).expect("in range"));
+        let repeats = |made, blind, allowed| Repeats { made, blind, allowed };
+        for (class, so_far, repeat) in [
+            (Class::Done, repeats(0, 0, 3), Repeat::Never),
+            (Class::Transient { wait }, repeats(0, 0, 3), Repeat::Later(wait)),
+            (Class::Transient { wait: None }, repeats(2, 1, 3), Repeat::Later(None)),
+            (Class::Transient { wait }, repeats(3, 0, 3), Repeat::Never),
+            (Class::Transient { wait }, repeats(0, 0, 0), Repeat::Never),
+            (Class::Limit { resets_at: reset }, repeats(9, 9, 0), Repeat::Reset(reset)),
+            (Class::Permanent, repeats(0, 0, 3), Repeat::Never),
+            (Class::Overflow, repeats(0, 0, 3), Repeat::Never),
+            (Class::Cancelled, repeats(0, 0, 3), Repeat::Never),
+            (Class::Lost, repeats(0, 0, 3), Repeat::Later(None)),
+            (Class::TimedOut, repeats(2, 0, 3), Repeat::Later(None)),
+            (Class::Lost, repeats(1, 1, 3), Repeat::Never),
+            (Class::Lost, repeats(0, 0, 0), Repeat::Never),
+        ] {
+            assert_eq!(class.repeat(so_far), repeat, "{class:?} {so_far:?}");
+        }
+        let after = repeats(1, 0, 3).and_one(&Class::Lost).and_one(&Class::Transient { wait });
+        assert_eq!(after, repeats(3, 1, 3));
+    }
+
+    #[test]
+    fn a_limit_whose_reset_nobody_knows_is_looked_at_less_and_less_often() {
+        let minutes: Vec<u64> = (0..7).map(|before| unknown_reset(before).as_secs() / 60).collect();
+        assert_eq!(minutes, [1, 2, 4, 8, 16, 30, 30]);
+        assert_eq!(unknown_reset(u32::MAX), Duration::from_mins(30));
     }
 }

@@ -162,12 +162,13 @@ impl Engine<'_> {
     }
 }
 
-fn left(until: Timestamp) -> Duration {
+/// The time that is left until then.
+pub(super) fn left(until: Timestamp) -> Duration {
     Duration::try_from(until.duration_since(clock::now().wall())).unwrap_or(Duration::ZERO)
 }
 
 /// What the agent is told.
-fn prompt(task: &str, goes_on: bool, trouble: Option<&str>) -> String {
+pub(super) fn prompt(task: &str, goes_on: bool, trouble: Option<&str>) -> String {
     let trouble = trouble.map(|trouble| format!("The last attempt did not succeed: {trouble}"));
     match (goes_on, trouble) {
         (false, None) => task.to_owned(),

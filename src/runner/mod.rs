@@ -6,6 +6,7 @@
 //!   its work and gate once, with a `log`; `context` watches what the stage signals meanwhile, `artifacts` what it does to the workspace's files.
 //! - `port` is what is asked of an agent; `agent` brings one through an attempt, invocation by invocation; `talk` listens
 //!   to one invocation.
+//! - `ask` asks one agent outside of a run, over the same port.
 //! - `decision` and the rules in `policy` decide, without effects; `conclude` and `escalate` make it durable.
 //! - `operator`, `memory` and `notify` are what a session does at its beginning and at its end.
 //! - `resolve`, `awaiting`, `halt` and `status` are what other processes do to an execution, and `plan` and `bounds` what it is given.
@@ -14,6 +15,7 @@
 
 mod agent;
 mod artifacts;
+mod ask;
 mod attempt;
 mod awaiting;
 mod bounds;
@@ -43,6 +45,7 @@ mod status;
 mod talk;
 mod watch;
 
+pub use ask::{AGENT_EVENT, Answer, AskError, AskEvent, AskListener, Begins, Question, Thread, ask};
 pub use awaiting::{Awaited, await_resolution};
 pub use bounds::Bounds;
 pub use engine::{Call, End, Engine, Pause};

@@ -78,6 +78,11 @@ impl Backends {
         self.0.get(name).cloned()
     }
 
+    /// All of them, in alphabetical order.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn Backend> {
+        self.0.values().map(AsRef::as_ref)
+    }
+
     /// The variables that hold credentials of backends, those that `name` may see excepted.
     #[must_use]
     pub fn withheld_from(&self, name: Option<&str>) -> Vec<String> {

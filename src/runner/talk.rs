@@ -13,18 +13,13 @@ use super::port::{AgentEnd, AgentEvent, Backend, Capabilities, Invocation, Surro
 use super::watch::{Stop, TICK};
 use super::{AgentWork, Progress, RunError, Stage};
 use crate::contract::{ContextLimits, Phase};
-use crate::policy::{Class, Ending};
+use crate::policy::{Class, Ending, unknown_reset};
 use crate::store::{AgentRecord, InvocationRecord, Layout, SESSION_VERSION, read_agent_record, write_agent_record};
 use crate::system::clock;
 use crate::system::process::kill_group;
 
 /// How the model's answers are counted out to people: the first, and then every tenth.
 const TURNS_SHOWN: u32 = 10;
-
-/// How often a limit whose reset nobody knows is tried again, at first; each further wait is twice as long.
-const FIRST_LOOK: Duration = Duration::from_mins(1);
-/// The longest of those waits.
-const LAST_LOOK: Duration = Duration::from_mins(30);
 
 /// One agent in one attempt.
 #[derive(Debug)]
@@ -128,9 +123,9 @@ impl Talk {
 
     /// How long to wait before a limit whose reset nobody knows is tried again.
     pub(super) fn next_look(&mut self) -> Duration {
-        let factor = 2_u32.saturating_pow(self.unknown_limits);
+        let wait = unknown_reset(self.unknown_limits);
         self.unknown_limits += 1;
-        FIRST_LOOK.saturating_mul(factor).min(LAST_LOOK)
+        wait
     }
 
     /// Forgets the session: the next invocation begins a new one.

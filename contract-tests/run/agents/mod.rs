@@ -1,6 +1,7 @@
 //! Phases that an agent does. A stand-in plays recordings of the real agents, so nothing here needs them; `real` runs
 //! the agents themselves where they are installed.
 
+mod asked;
 mod context;
 mod ends;
 mod limits;

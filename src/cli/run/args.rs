@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use super::agent::{AgentVerb, agent_help};
 use crate::cli::exit::SHARED_CODES;
 use crate::config::Override;
 use crate::contract::{Phase, ResolutionAction};
@@ -122,6 +123,12 @@ pub(super) enum Verb {
         #[arg(long, value_name = "FILE")]
         plan: Option<PathBuf>,
     },
+    /// Ask one agent, outside of a run
+    #[command(after_help = agent_help(), disable_help_subcommand = true)]
+    Agent {
+        #[command(subcommand)]
+        verb: AgentVerb,
+    },
     /// Write a commented configuration
     Init {
         /// Add what belongs to a run, and not to the work, to .gitignore
@@ -150,6 +157,7 @@ Examples:
   loa-run logs audit --follow         see what a phase writes
   loa-run config --explain            see where each value comes from
   loa-run report                      see what happened: .loa-run/report.html
+  loa-run agent run \"What is this?\"  ask one agent, outside of a run
 
 Configuration, the strongest first:
   flags (--set), the environment, .loa.config.yaml,

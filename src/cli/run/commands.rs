@@ -6,6 +6,7 @@ use serde_json::json;
 
 use tokio::runtime::Runtime;
 
+use super::agent::agent;
 use super::answer::{answer, resolution, wait};
 use super::args::{LoaRun, Verb};
 use super::doctor::doctor;
@@ -79,6 +80,7 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
         Verb::Config { explain } => config(&settings(&layout, args)?, *explain, args.json),
         Verb::Report { output, execution } => report(&layout, execution.as_deref(), output.as_deref(), args.json),
         Verb::Escalations { execution } => escalations(&layout, execution.as_deref(), args.json),
+        Verb::Agent { verb } => agent(&layout, verb, args),
         Verb::Init { ignore } => init(&layout, *ignore, args.json),
     }
 }
@@ -133,7 +135,7 @@ fn workspace(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     if absolute.is_dir() { Ok(absolute) } else { Err(missing(&path, std::io::ErrorKind::NotADirectory.into())) }
 }
 
-fn program() -> Result<PathBuf, Failure> {
+pub(super) fn program() -> Result<PathBuf, Failure> {
     env::current_exe().map_err(|error| Failure::new(ExitStatus::Internal, error))
 }
 

@@ -26,7 +26,8 @@ pub(super) fn settings(layout: &Layout, args: &LoaRun) -> Result<Settings, Failu
 
 /// What this command line says over the configuration.
 fn given(args: &LoaRun) -> impl Iterator<Item = Override> {
-    skipped(&args.command).into_iter().chain(args.overrides.iter().cloned())
+    let agent = if let Verb::Agent { verb } = &args.command { verb.backend() } else { None };
+    skipped(&args.command).into_iter().chain(args.overrides.iter().cloned()).chain(agent)
 }
 
 /// What to keep of the command lines of an execution, this one included.
@@ -38,9 +39,9 @@ pub(super) fn overrides(layout: &Layout, args: &LoaRun) -> Vec<RecordedOverride>
     kept
 }
 
-/// What the command lines of the execution at hand said, unless it is over or a new one is asked for.
+/// What the command lines of the execution at hand said, unless it is over, a new one is asked for, or none is meant.
 fn remembered(layout: &Layout, verb: &Verb) -> Vec<RecordedOverride> {
-    if matches!(verb, Verb::Run { .. }) {
+    if matches!(verb, Verb::Run { .. } | Verb::Agent { .. }) {
         return Vec::new();
     }
     // A record that cannot be read is for whoever needs it to complain about.

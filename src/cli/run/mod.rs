@@ -1,8 +1,10 @@
 //! `loa-run`: executes the phases, and calls a human when it must.
 //!
 //! `args` is the shape of the command line; `commands` does what it says; `terminal` shows a run as it happens, on a `screen`; `show`
-//! prints where it stands; `report` what happened; `refusal` turns what went wrong into an exit code with hints.
+//! prints where it stands; `report` what happened; `agent` asks one agent outside of a run; `refusal` turns what went wrong into an exit code with hints.
 
+mod agent;
+mod agent_screen;
 mod answer;
 mod args;
 mod commands;

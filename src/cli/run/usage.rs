@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::show::print_json;
-use crate::backend;
+use crate::backend::every_backend;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::config::Settings;
@@ -30,7 +30,7 @@ struct Used {
 pub(super) fn usage(settings: &Settings, workspace: &Path, json: bool) -> Result<ExitStatus, Failure> {
     let surroundings = Surroundings { workspace: workspace.to_path_buf(), ..Surroundings::default() };
     let now = clock::now().wall();
-    let used: BTreeMap<String, Used> = backend::all(settings)
+    let used: BTreeMap<String, Used> = every_backend(settings)
         .iter()
         .filter_map(|it| {
             let usage = it.usage(&surroundings, now)?;

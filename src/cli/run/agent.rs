@@ -1,0 +1,255 @@
+//! `loa-run agent`: one agent, asked outside of a run.
+
+use std::io::Read;
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+
+use super::agent_screen::AgentScreen;
+use super::args::LoaRun;
+use super::commands::{program, runtime};
+use super::given::settings;
+use crate::backend::every_backend;
+use crate::cli::console::{print, say};
+use crate::cli::{ExitStatus, Failure};
+use crate::config::{Origin, Override, Settings};
+use crate::policy::{Class, ClassName};
+use crate::runner::{Answer, AskError, Backends, Bounds, Question, Surroundings, Thread, ask};
+use crate::store::Layout;
+use crate::system::env;
+use crate::system::files::{self, FileError, Privacy};
+use crate::system::process::{Interrupt, Interrupts};
+
+/// The most bytes of a prompt, and of what an agent said earlier.
+const LONGEST_TEXT: u64 = 16 << 20;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum AgentVerb {
+    /// Ask in a new session
+    #[command(after_help = RUN_EXAMPLES)]
+    Run {
+        /// What stands before the prompt, with more weight: a text, or @FILE
+        #[arg(long, value_name = "TEXT|@FILE")]
+        system: Option<String>,
+        /// The id that the new session is to have, where the agent can be told one
+        #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+        session: Option<String>,
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// Ask in an earlier session
+    #[command(after_help = RESUME_EXAMPLES)]
+    Resume {
+        /// The session; or @FILE with what the agent said earlier, to be told again to one that has no sessions
+        #[arg(value_name = "SESSION|@FILE", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+        session: String,
+        #[command(flatten)]
+        asked: Asked,
+    },
+}
+
+/// What both forms take.
+#[derive(Debug, Args)]
+pub(super) struct Asked {
+    /// The agent: a built-in one, or one under runtime.backends; by default runtime.backend
+    #[arg(long, value_name = "NAME")]
+    backend: Option<String>,
+    /// Most turns of one invocation; by default what the configuration says of the agent
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    max_turns: Option<u32>,
+    /// Write the answer to this file, readable by its owner alone, and not to standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<std::path::PathBuf>,
+    /// What the agent is told: a text (@@ for one that begins with @), @FILE, or - for standard input
+    #[arg(value_name = "PROMPT|@FILE|-")]
+    prompt: String,
+}
+
+const CODES: &str = "
+Exit codes:
+  0    the agent says that it is done
+  1    asking again may help: the provider failed or its limit outlasts the
+       patience, the agent was lost, stopped, or ran out of turns
+  2    asking again does not help: refused, the context is over, or tools
+       that it needs are not allowed
+  and those of `loa-run --help`";
+
+pub(super) fn agent_help() -> String {
+    format!("{AGENT_EXAMPLES}\n{CODES}")
+}
+
+const AGENT_EXAMPLES: &str = "\
+Examples:
+  loa-run agent run \"Say what this project is for.\"
+  loa-run agent resume SESSION \"And who uses it?\"
+  loa-run agent run --json --backend codex @task.md | jq .type
+
+With --json, one object a line: attempt, session, turn, usage, said,
+retrying, compacted, denied, waiting, and one ended as the last.
+`loa-validate schema agent-event` prints their schema.";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  loa-run agent run \"Say what this project is for.\"
+  git diff | loa-run agent run --system \"Review this change.\" -
+  loa-run agent run --backend codex --max-turns 5 --output answer.md @task.md";
+
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  loa-run agent resume 5f0c2f5e-4f0a-4d63-9a0f-0d4c0b8f1a11 \"Go on.\"
+  loa-run agent resume @answer.md \"Make it shorter.\"    (for one that has no sessions)";
+
+impl AgentVerb {
+    fn asked(&self) -> &Asked {
+        match self {
+            Self::Run { asked, .. } | Self::Resume { asked, .. } => asked,
+        }
+    }
+
+    /// The agent that is asked, as a value of the configuration.
+    pub(super) fn backend(&self) -> Option<Override> {
+        let name = self.asked().backend.clone()?;
+        let origin = Origin::Flag(format!("--backend {name}"));
+        Some(Override { key: "runtime.backend".to_owned(), value: name, origin })
+    }
+}
+
+/// Asks, and prints what comes back.
+pub(super) fn agent(layout: &Layout, verb: &AgentVerb, args: &LoaRun) -> Result<ExitStatus, Failure> {
+    let settings = settings(layout, args)?;
+    let question = question(layout, verb, &settings)?;
+    let runtime = runtime()?;
+    let mut interrupts = {
+        let _entered = runtime.enter();
+        Interrupts::listen().map_err(|error| Failure::new(ExitStatus::Internal, error))?
+    };
+    let mut screen = AgentScreen::new(args.json);
+    let answer = runtime.block_on(ask(&question, &mut interrupts, &mut screen)).map_err(not_asked)?;
+    let output = verb.asked().output.as_deref();
+    if let Some(path) = output {
+        let text = answer.text.as_ref().map(|text| format!("{text}\n")).unwrap_or_default();
+        let written = files::write_durably(path, text.as_bytes(), Privacy::Private);
+        written.map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
+    }
+    screen.failed.map_or(Ok(()), Err)?;
+    if let (None, false, Some(text)) = (output, args.json, &answer.text) {
+        print(&format!("{text}\n"))?;
+    }
+    Ok(status(&answer))
+}
+
+fn question(layout: &Layout, verb: &AgentVerb, settings: &Settings) -> Result<Question, Failure> {
+    let name = settings.default_backend();
+    let backends = every_backend(settings);
+    let backend = backends.get(name).expect("the configuration was refused if nothing is known of it");
+    let asked = verb.asked();
+    let (thread, system) = match verb {
+        AgentVerb::Run { session: None, system, .. } => (Thread::New, system.as_deref()),
+        AgentVerb::Run { session: Some(id), system, .. } => (Thread::Named(id.clone()), system.as_deref()),
+        AgentVerb::Resume { session, .. } => match session.strip_prefix('@') {
+            Some(path) => (Thread::Retold(from_file(Path::new(path))?), None),
+            None => (Thread::Earlier(session.clone()), None),
+        },
+    };
+    if matches!(thread, Thread::Named(_)) && !backend.capabilities().names_sessions {
+        say(format_args!("loa-run: {name} gives its sessions names of its own"));
+    }
+    let bounds = Bounds::from(settings);
+    let retry = settings.retry_of(name);
+    Ok(Question {
+        prompt: text(&asked.prompt)?,
+        system: system.map(text).transpose()?,
+        max_turns: asked.max_turns,
+        effort: settings.effort().map(|effort| effort.default_level),
+        limits: settings.limits(),
+        surroundings: surroundings(layout, &backends, name),
+        thread,
+        retries: retry.max,
+        backoff: retry.backoff,
+        patience: bounds.limit_patience,
+        grace: bounds.grace,
+        redactor: bounds.redactor,
+        program: program()?,
+        backend,
+    })
+}
+
+/// The workspace, and nothing that belongs to other agents.
+fn surroundings(layout: &Layout, backends: &Backends, name: &str) -> Surroundings {
+    let withheld = backends.withheld_from(Some(name));
+    let set: Vec<&str> = withheld.iter().map(String::as_str).filter(|variable| env::var(variable).is_some()).collect();
+    if !set.is_empty() {
+        let names = set.join(", ");
+        say(format_args!(
+            "loa-run: kept from {name}: {names}, of other agents; `credentials` under runtime.backends.{name} gives it one"
+        ));
+    }
+    let workspace = layout.workspace().to_path_buf();
+    Surroundings { variables: vec![("LOA_WORKSPACE".to_owned(), workspace.clone().into())], workspace, withheld }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the prompt is empty")]
+struct Empty;
+
+/// A text of the command line: itself, a file's content behind @, or standard input for -.
+fn text(word: &str) -> Result<String, Failure> {
+    let text = match word.strip_prefix('@') {
+        None if word == "-" => from_stdin()?,
+        None => word.to_owned(),
+        Some(rest) if rest.starts_with('@') => rest.to_owned(),
+        Some(path) => from_file(Path::new(path))?,
+    };
+    if text.trim().is_empty() { Err(Failure::new(ExitStatus::Usage, Empty)) } else { Ok(text) }
+}
+
+fn from_file(path: &Path) -> Result<String, Failure> {
+    let bytes = files::read(path, LONGEST_TEXT).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
+    utf8(bytes, path)
+}
+
+fn from_stdin() -> Result<String, Failure> {
+    let path = Path::new("standard input");
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(LONGEST_TEXT + 1).read_to_end(&mut bytes);
+    let failed = |source| FileError { action: "read", path: path.to_path_buf(), source };
+    read.map_err(|error| Failure::new(ExitStatus::NoInput, failed(error)))?;
+    if bytes.len() as u64 > LONGEST_TEXT {
+        let too_long = failed(std::io::ErrorKind::FileTooLarge.into());
+        return Err(Failure::new(ExitStatus::NoInput, too_long));
+    }
+    utf8(bytes, path)
+}
+
+fn utf8(bytes: Vec<u8>, path: &Path) -> Result<String, Failure> {
+    let refused = |error: std::string::FromUtf8Error| {
+        let source = std::io::Error::new(std::io::ErrorKind::InvalidData, error.utf8_error());
+        Failure::new(ExitStatus::NoInput, FileError { action: "read", path: path.to_path_buf(), source })
+    };
+    String::from_utf8(bytes).map_err(refused)
+}
+
+fn not_asked(error: AskError) -> Failure {
+    match error {
+        AskError::NoSessions(_) => Failure::new(ExitStatus::Usage, error)
+            .hint("`loa-run agent resume @FILE PROMPT` tells it again what it said earlier")
+            .hint("`loa-run backends` shows which agents have sessions"),
+        AskError::Host(_) => Failure::new(ExitStatus::Internal, error),
+    }
+}
+
+/// As a phase's exit: 1 for what may pass, 2 for what does not.
+fn status(answer: &Answer) -> ExitStatus {
+    let stopped_by_denial = answer.denied > 0 && !matches!(answer.end.class, Class::Limit { .. });
+    match (answer.interrupted, answer.end.class.name()) {
+        (Some(Interrupt::Interrupt), _) => ExitStatus::Interrupted,
+        (Some(Interrupt::Terminate), _) => ExitStatus::Terminated,
+        (None, ClassName::Done) => ExitStatus::Success,
+        (None, ClassName::Permanent | ClassName::Overflow) => ExitStatus::HumanNeeded,
+        (None, _) if stopped_by_denial => ExitStatus::HumanNeeded,
+        (
+            None,
+            ClassName::Transient | ClassName::Limit | ClassName::Cancelled | ClassName::TimedOut | ClassName::Lost,
+        ) => ExitStatus::TryAgain,
+    }
+}

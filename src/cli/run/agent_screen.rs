@@ -1,0 +1,74 @@
+//! An agent that is asked, as it happens: lines of JSON for machines, or a few words for people.
+
+use std::time::Duration;
+
+use super::terminal::span;
+use crate::cli::Failure;
+use crate::cli::console::{CYAN, pass_on, pass_on_aside, say};
+use crate::policy::ClassName;
+use crate::runner::{AskEvent, AskListener, Begins};
+use crate::system::process::Piece;
+
+/// Shows what happens while an agent is asked.
+#[derive(Debug)]
+pub(super) struct AgentScreen {
+    json: bool,
+    /// Why the stream could not be written, when it could not.
+    pub(super) failed: Option<Failure>,
+}
+
+impl AgentScreen {
+    pub(super) fn new(json: bool) -> Self {
+        Self { json, failed: None }
+    }
+}
+
+impl AskListener for AgentScreen {
+    fn on(&mut self, event: &AskEvent) {
+        if self.json {
+            let line = serde_json::to_string(event).expect("an event is plain data") + "\n";
+            // A reader that is gone has seen enough; the exit code says the rest.
+            if let Err(failure) = pass_on(line.as_bytes()) {
+                self.failed.get_or_insert(failure);
+            }
+        } else if let Some(sentence) = sentence(event) {
+            say(format_args!("{CYAN}loa-run:{CYAN:#} {sentence}"));
+        }
+    }
+
+    fn wrote(&mut self, piece: &Piece) {
+        pass_on_aside(&piece.bytes);
+    }
+}
+
+/// What people are told beside the answer.
+fn sentence(event: &AskEvent) -> Option<String> {
+    Some(match event {
+        AskEvent::Attempt { number, backend, begins, session } => {
+            let session = session.as_deref().unwrap_or_default();
+            let how = match begins {
+                Begins::New => "begins".to_owned(),
+                Begins::Named => format!("begins in session {session}"),
+                Begins::Resumed => format!("goes on in session {session}"),
+                Begins::Retold => "has no session to go on with: it begins anew, and is told what it said".to_owned(),
+            };
+            if *number == 1 { format!("{backend} {how}") } else { format!("attempt {number}: {backend} {how}") }
+        }
+        AskEvent::Session { session } => format!("session {session}"),
+        AskEvent::Retrying { status, wait_ms } => {
+            let status = status.map(|status| format!(" with status {status}")).unwrap_or_default();
+            let wait = wait_ms.map(|wait| format!(" in {}", span(Duration::from_millis(wait)))).unwrap_or_default();
+            format!("the provider failed{status}; the agent tries again by itself{wait}")
+        }
+        AskEvent::Compacted { .. } => "the agent compacted its context".to_owned(),
+        AskEvent::Denied { tools } => {
+            format!("the agent was not allowed to use {tools} tools; see `permissions` of its backend")
+        }
+        AskEvent::Waiting { class, evidence, until } => format!("{class}: {evidence}; again at {until}"),
+        AskEvent::Ended { class: ClassName::Done, .. }
+        | AskEvent::Turn { .. }
+        | AskEvent::Usage { .. }
+        | AskEvent::Said { .. } => return None,
+        AskEvent::Ended { class, evidence, .. } => format!("it ended as {class}: {evidence}"),
+    })
+}
