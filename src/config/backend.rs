@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::DockerSection;
+
 /// Which adapter speaks to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -15,6 +17,8 @@ pub enum BackendKind {
     Codex,
     /// Any program that takes its prompt as an argument: `run` says how.
     Command,
+    /// Any agent that speaks the Agent Client Protocol on its standard input and output: `run` starts it.
+    Acp,
 }
 
 /// What an agent may do without asking: nobody is there to be asked.
@@ -61,8 +65,11 @@ pub struct BackendSection {
     /// Names of variables of our environment that hold its credentials: nothing but this program gets them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub credentials: Vec<String>,
+    /// The container that it runs in; this host without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub docker: Option<DockerSection>,
     /// For `command`: the arguments of an invocation in a new session, with `{prompt}`, `{session}`, `{model}`,
-    /// `{effort}` and `{workspace}` to be filled in.
+    /// `{effort}` and `{workspace}` to be filled in. For `acp`: what starts the agent, taken as it stands.
     #[schemars(length(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<Vec<String>>,
@@ -70,6 +77,18 @@ pub struct BackendSection {
     #[schemars(length(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<Vec<String>>,
+    /// For `acp`: the mode of every session, by the agent's own name for it; such as one in which it asks nobody.
+    #[schemars(length(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// For `acp`: the method by which to authenticate, by the agent's own name for it; none without it.
+    #[schemars(length(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auth: Option<String>,
+    /// For `acp`: the prompt that makes the agent compact its context, such as `/compact`, where it is known to.
+    #[schemars(length(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compact: Option<String>,
 }
 
 impl BackendSection {
