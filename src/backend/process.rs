@@ -7,13 +7,16 @@ use std::io;
 use std::path::PathBuf;
 use std::pin::Pin;
 
+use super::container::{Start, Started};
 use crate::policy::Class;
 use crate::runner::{AgentEnd, AgentEvent, Invocation, Surroundings};
 use crate::system::env;
-use crate::system::process::{Command, Event, Exit, Piece, Running, Stream, signal_name};
+use crate::system::process::{Command, Event, Exit, Piece, Stream, signal_name};
 
 /// The longest line that is understood, in bytes; of a longer one only the log has the whole.
 const LONGEST_LINE: usize = 16 * 1024 * 1024;
+/// How much of a longer one is read, in bytes, so that it can be told what it was.
+const BEGINNING: usize = 300;
 
 /// Understands what one program writes. Pure but for [`Reader::poll`].
 pub(super) trait Reader: fmt::Debug {
@@ -44,61 +47,79 @@ impl Verdict {
     }
 }
 
+/// Puts lines together from the pieces of standard output.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    line: Vec<u8>,
+    overlong: bool,
+}
+
+impl Lines {
+    /// The line that ends with this piece; `None` in the middle of one.
+    pub(super) fn take(&mut self, piece: &Piece) -> Option<String> {
+        self.overlong |= self.line.len() + piece.bytes.len() > LONGEST_LINE;
+        if self.overlong {
+            self.line.truncate(BEGINNING);
+        } else {
+            self.line.extend_from_slice(&piece.bytes);
+        }
+        piece.ends_line().then(|| self.end())
+    }
+
+    /// What is there of a line that was never ended.
+    pub(super) fn end(&mut self) -> String {
+        self.overlong = false;
+        String::from_utf8_lossy(&std::mem::take(&mut self.line)).trim_end().to_owned()
+    }
+}
+
 /// A running agent and what is read from it.
 #[derive(Debug)]
 pub(super) struct Process<R> {
-    running: Running,
+    running: Started,
     reader: R,
-    line: Vec<u8>,
-    overlong: bool,
+    lines: Lines,
     ready: VecDeque<AgentEvent>,
 }
 
 impl<R: Reader> Process<R> {
     /// Starts the command; `first` is told before anything that it writes.
-    pub(super) fn start(command: &Command, reader: R, first: Option<AgentEvent>) -> io::Result<Self> {
-        let running = command.spawn()?;
-        Ok(Self { running, reader, line: Vec::new(), overlong: false, ready: first.into_iter().collect() })
+    pub(super) fn start(start: &Start, reader: R, first: Option<AgentEvent>) -> io::Result<Self> {
+        let running = start.spawn()?;
+        Ok(Self { running, reader, lines: Lines::default(), ready: first.into_iter().collect() })
     }
 
     fn take(&mut self, event: Event) {
         match event {
             Event::Output(piece) => self.output(piece),
             Event::Ended(exit) => {
-                self.end_line();
+                let rest = self.lines.end();
+                self.ready.extend(self.reader.line(&rest));
                 self.ready.extend(self.reader.poll());
-                let Verdict { class, evidence, session_refused } = self.reader.verdict(&exit);
-                let (code, signal) = match exit {
-                    Exit::Exited(code) => (Some(code), None),
-                    Exit::Signalled(signal) => (None, Some(signal_name(signal))),
-                    Exit::SpawnFailed(_) => (None, None),
-                };
-                self.ready.push_back(AgentEvent::Ended(AgentEnd { class, code, signal, evidence, session_refused }));
+                let verdict = self.reader.verdict(&exit);
+                self.ready.push_back(AgentEvent::Ended(ended(verdict, &exit)));
             }
         }
     }
 
     fn output(&mut self, piece: Piece) {
-        if piece.stream == Stream::Stdout {
-            self.overlong |= self.line.len() + piece.bytes.len() > LONGEST_LINE;
-            if !self.overlong {
-                self.line.extend_from_slice(&piece.bytes);
-            }
-        }
-        let ends = piece.stream == Stream::Stdout && piece.ends_line();
+        let line = if piece.stream == Stream::Stdout { self.lines.take(&piece) } else { None };
         self.ready.push_back(AgentEvent::Output(piece));
-        if ends {
-            self.end_line();
+        if let Some(line) = line {
+            self.ready.extend(self.reader.line(&line));
         }
     }
+}
 
-    fn end_line(&mut self) {
-        let line = std::mem::take(&mut self.line);
-        if !std::mem::take(&mut self.overlong) {
-            let events = self.reader.line(String::from_utf8_lossy(&line).trim_end());
-            self.ready.extend(events);
-        }
-    }
+/// The end of an invocation whose process ended so.
+pub(super) fn ended(verdict: Verdict, exit: &Exit) -> AgentEnd {
+    let (code, signal) = match exit {
+        Exit::Exited(code) => (Some(*code), None),
+        Exit::Signalled(signal) => (None, Some(signal_name(*signal))),
+        Exit::SpawnFailed(_) => (None, None),
+    };
+    let Verdict { class, evidence, session_refused } = verdict;
+    AgentEnd { class, code, signal, evidence, session_refused }
 }
 
 impl<R: Reader> Invocation for Process<R> {
@@ -124,17 +145,20 @@ impl<R: Reader> Invocation for Process<R> {
     }
 }
 
-/// A command in the surroundings of an agent: `own` are the variables of its backend.
+/// What to start in the surroundings of an agent: `own` are the variables of its backend.
 pub(super) fn command<'a>(
-    program: &str,
+    program: &'a str,
     arguments: impl IntoIterator<Item = &'a str>,
     own: impl IntoIterator<Item = (&'a str, &'a str)>,
     surroundings: &Surroundings,
-) -> Command {
+) -> Start {
+    if let Some(container) = &surroundings.container {
+        return Start::inside(container, std::iter::once(program).chain(arguments), own, surroundings);
+    }
     let command = Command::new(program).args(arguments).folder(&surroundings.workspace);
     let command = surroundings.withheld.iter().fold(command, Command::env_remove);
     let command = own.into_iter().fold(command, |command, (name, value)| command.env(name, value));
-    surroundings.variables.iter().fold(command, |command, (name, value)| command.env(name, value))
+    Start::here(surroundings.variables.iter().fold(command, |command, (name, value)| command.env(name, value)))
 }
 
 /// The folder that a program was told by this variable to keep its files in; without one, this folder of its user's home.

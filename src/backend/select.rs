@@ -1,6 +1,6 @@
 //! From the configuration to the backends that a plan needs.
 
-use super::{Claude, Codex, Template};
+use super::{Acp, Claude, Codex, Docker, Template};
 use crate::config::{BackendKind, BackendSettings, Settings};
 use crate::runner::{Backend, Backends, Plan};
 
@@ -19,9 +19,15 @@ pub fn every_backend(settings: &Settings) -> Backends {
 }
 
 fn backend(settings: BackendSettings) -> Box<dyn Backend> {
-    match settings.kind {
+    let docker = settings.section.docker.clone();
+    let backend: Box<dyn Backend> = match settings.kind {
+        BackendKind::Acp => Box::new(Acp::new(settings)),
         BackendKind::Claude => Box::new(Claude::new(settings)),
         BackendKind::Codex => Box::new(Codex::new(settings)),
         BackendKind::Command => Box::new(Template::new(settings)),
+    };
+    match docker {
+        Some(docker) => Box::new(Docker::new(backend, docker)),
+        None => backend,
     }
 }

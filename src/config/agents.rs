@@ -50,11 +50,25 @@ fn unknown(config: &ConfigDocument, name: &str) -> Option<Diagnostic> {
 
 /// A section whose keys do not fit its adapter: the key, and what is wrong.
 fn misfit(name: &str, section: &BackendSection) -> Option<(&'static str, String)> {
-    let command = section.kind(name) == BackendKind::Command;
-    if section.quota.is_some() && section.kind(name) != BackendKind::Claude {
-        return Some(("/quota", format!("`quota` is counted in the logs of Claude Code; `{name}` is another program")));
+    let kind = section.kind(name);
+    if section.quota.is_some() && (kind != BackendKind::Claude || section.docker.is_some()) {
+        let why = "`quota` is counted in the logs that Claude Code keeps on this host";
+        return Some(("/quota", format!("{why}, and `{name}` keeps none")));
     }
-    match (command, &section.run, &section.resume) {
+    if kind == BackendKind::Acp {
+        return match (&section.run, &section.resume) {
+            (None, _) => Some(("", format!("the backend `{name}` has no `run` that starts it"))),
+            (_, Some(_)) => {
+                Some(("/resume", format!("`resume` is for commands; the protocol of `{name}` has its own way")))
+            }
+            _ => None,
+        };
+    }
+    let of_acp = [("/mode", &section.mode), ("/auth", &section.auth), ("/compact", &section.compact)];
+    if let Some((key, _)) = of_acp.into_iter().find(|(_, value)| value.is_some()) {
+        return Some((key, format!("`{}` is for agents of the kind `acp`", &key[1..])));
+    }
+    match (kind == BackendKind::Command, &section.run, &section.resume) {
         (true, None, _) => Some(("", format!("the backend `{name}` is a command and has no `run`"))),
         (true, Some(run), _) if !run.iter().any(|word| word.contains("{prompt}")) => {
             Some(("/run", format!("the arguments of `{name}` do not hold {{prompt}}")))

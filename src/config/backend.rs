@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::DockerSection;
+
 /// Which adapter speaks to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -16,6 +18,8 @@ pub enum BackendKind {
     Codex,
     /// Any program that takes its prompt as an argument: `run` says how.
     Command,
+    /// Any agent that speaks the Agent Client Protocol on its standard input and output: `run` starts it.
+    Acp,
 }
 
 /// What an agent may do without asking: nobody is there to be asked.
@@ -77,8 +81,11 @@ pub struct BackendSection {
     /// For `claude`: how much of its subscription may be used, as its logs count it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota: Option<Quota>,
+    /// The container that it runs in; this host without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub docker: Option<DockerSection>,
     /// For `command`: the arguments of an invocation in a new session, with `{prompt}`, `{session}`, `{model}`,
-    /// `{effort}` and `{workspace}` to be filled in.
+    /// `{effort}` and `{workspace}` to be filled in. For `acp`: what starts the agent, taken as it stands.
     #[schemars(length(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<Vec<String>>,
@@ -86,6 +93,18 @@ pub struct BackendSection {
     #[schemars(length(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<Vec<String>>,
+    /// For `acp`: the mode of every session, by the agent's own name for it; such as one in which it asks nobody.
+    #[schemars(length(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// For `acp`: the method by which to authenticate, by the agent's own name for it; none without it.
+    #[schemars(length(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auth: Option<String>,
+    /// For `acp`: the prompt that makes the agent compact its context, such as `/compact`, where it is known to.
+    #[schemars(length(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compact: Option<String>,
 }
 
 impl BackendSection {

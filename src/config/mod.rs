@@ -9,6 +9,7 @@ mod agents;
 mod backend;
 mod check;
 mod command;
+mod docker;
 mod document;
 mod keys;
 mod kind;
@@ -23,6 +24,7 @@ mod template;
 
 pub use backend::{BUILT_IN, BackendKind, BackendSection, Permissions, Quota};
 pub use command::Command;
+pub use docker::DockerSection;
 pub use document::ConfigDocument;
 pub use keys::{PREFIX, runtime_variables};
 pub use kind::CONFIG;

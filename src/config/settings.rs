@@ -63,7 +63,9 @@ impl BackendSettings {
         let own = match self.kind {
             BackendKind::Claude => "claude",
             BackendKind::Codex => "codex",
-            BackendKind::Command => self.section.run.iter().flatten().next().map_or("", String::as_str),
+            BackendKind::Command | BackendKind::Acp => {
+                self.section.run.iter().flatten().next().map_or("", String::as_str)
+            }
         };
         self.section.binary.as_deref().unwrap_or(own)
     }

@@ -54,7 +54,9 @@ pub use halt::{Halted, halt};
 pub use notify::{Herald, Notification};
 pub use plan::{AgentWork, Plan, PlanError, Selection, Stage, Work};
 pub use plan_file::{PLAN, PlanDocument, PlannedPhase, read_plan};
-pub use port::{AgentEnd, AgentEvent, Backend, Backends, Capabilities, Invocation, Session, Surroundings, Task};
+pub use port::{
+    AgentEnd, AgentEvent, Backend, Backends, Capabilities, Container, Invocation, Session, Surroundings, Task,
+};
 pub use progress::{CompactionMeans, Listener, Progress};
 pub use recorder::Recorder;
 pub use resolution_file::{RESOLUTION, ResolutionDocument};

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::config::DockerSection;
 use crate::contract::{ContextLimits, EffortLevel};
 use crate::policy::{Class, Usage};
 use crate::system::process::Piece;
@@ -165,6 +166,17 @@ pub struct Surroundings {
     pub variables: Vec<(String, OsString)>,
     /// Variables that are not for this agent.
     pub withheld: Vec<String>,
+    /// The container that its processes run in; this host without one.
+    pub container: Option<Container>,
+}
+
+/// A container that an agent's processes run in.
+#[derive(Debug, Clone)]
+pub struct Container {
+    /// Which, and how to reach it.
+    pub docker: DockerSection,
+    /// Variables of our environment that are passed on into it.
+    pub credentials: Vec<String>,
 }
 
 /// An invocation that was started. Dropped before its end, its process is killed, its group is not.

@@ -79,6 +79,7 @@ impl Talk {
             workspace: engine.layout.workspace().to_path_buf(),
             variables: variables.to_vec(),
             withheld: engine.backends.withheld_from(Some(&work.backend)),
+            container: None,
         };
         Ok(Self {
             phase: stage.phase,

@@ -91,5 +91,5 @@ fn a_quota_that_the_logs_show_to_be_used_up_is_waited_for_before_anything_is_sta
     agent.configured("");
     let config = agent.workspace.read(".loa.config.yaml");
     agent.workspace.write(".loa.config.yaml", &config.replacen("binary:", "quota: { prompts: 1 }, binary:", 1));
-    agent.run().exits(78).says(&["`quota` is counted in the logs of Claude Code"]);
+    agent.run().exits(78).says(&["`quota` is counted in the logs that Claude Code keeps on this host"]);
 }

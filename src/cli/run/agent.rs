@@ -185,7 +185,8 @@ fn surroundings(layout: &Layout, backends: &Backends, name: &str) -> Surrounding
         ));
     }
     let workspace = layout.workspace().to_path_buf();
-    Surroundings { variables: vec![("LOA_WORKSPACE".to_owned(), workspace.clone().into())], workspace, withheld }
+    let variables = vec![("LOA_WORKSPACE".to_owned(), workspace.clone().into())];
+    Surroundings { variables, workspace, withheld, container: None }
 }
 
 #[derive(Debug, thiserror::Error)]
