@@ -1,13 +1,18 @@
 //! An agent that is a process whose output is read line by line.
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::path::PathBuf;
 use std::pin::Pin;
 
+use super::overlay::Place;
+use crate::config::BackendSettings;
 use crate::policy::Class;
 use crate::runner::{AgentEnd, AgentEvent, Invocation, Surroundings};
+use crate::system::env;
 use crate::system::process::{Command, Event, Exit, Piece, Running, Stream, signal_name};
 
 /// The longest line that is understood, in bytes; of a longer one only the log has the whole.
@@ -20,6 +25,11 @@ pub(super) trait Reader: fmt::Debug {
 
     /// What has come since the last call from elsewhere than the output.
     fn poll(&mut self) -> Vec<AgentEvent> {
+        Vec::new()
+    }
+
+    /// What was held back until nothing more came.
+    fn end(&mut self) -> Vec<AgentEvent> {
         Vec::new()
     }
 
@@ -50,13 +60,27 @@ pub(super) struct Process<R> {
     line: Vec<u8>,
     overlong: bool,
     ready: VecDeque<AgentEvent>,
+    /// What the program needs for as long as it runs.
+    _place: Option<Place>,
 }
 
 impl<R: Reader> Process<R> {
     /// Starts the command; `first` is told before anything that it writes.
     pub(super) fn start(command: &Command, reader: R, first: Option<AgentEvent>) -> io::Result<Self> {
         let running = command.spawn()?;
-        Ok(Self { running, reader, line: Vec::new(), overlong: false, ready: first.into_iter().collect() })
+        Ok(Self {
+            running,
+            reader,
+            line: Vec::new(),
+            overlong: false,
+            ready: first.into_iter().collect(),
+            _place: None,
+        })
+    }
+
+    /// Keeps the files that the program was given until it is gone.
+    pub(super) fn keeping(self, place: Option<Place>) -> Self {
+        Self { _place: place, ..self }
     }
 
     fn take(&mut self, event: Event) {
@@ -65,6 +89,7 @@ impl<R: Reader> Process<R> {
             Event::Ended(exit) => {
                 self.end_line();
                 self.ready.extend(self.reader.poll());
+                self.ready.extend(self.reader.end());
                 let Verdict { class, evidence, session_refused } = self.reader.verdict(&exit);
                 let (code, signal) = match exit {
                     Exit::Exited(code) => (Some(code), None),
@@ -133,6 +158,20 @@ pub(super) fn command<'a>(
     let command = surroundings.withheld.iter().fold(command, Command::env_remove);
     let command = own.into_iter().fold(command, |command, (name, value)| command.env(name, value));
     surroundings.variables.iter().fold(command, |command, (name, value)| command.env(name, value))
+}
+
+/// What a variable says in the environment that the program will see.
+pub(super) fn variable(name: &str, settings: &BackendSettings, surroundings: &Surroundings) -> Option<OsString> {
+    let set = surroundings.variables.iter().rev().find(|(set, _)| set == name).map(|(_, value)| value.clone());
+    let own = || settings.section.env.get(name).map(OsString::from);
+    let inherited = || env::var(name).filter(|_| !surroundings.withheld.iter().any(|withheld| withheld == name));
+    set.or_else(own).or_else(|| inherited().map(OsString::from)).filter(|value| !value.is_empty())
+}
+
+/// The folder that a variable names, by default this one in the home folder that the program will see.
+pub(super) fn folder(name: &str, default: &str, settings: &BackendSettings, surroundings: &Surroundings) -> PathBuf {
+    let value = |name: &str| variable(name, settings, surroundings).map(PathBuf::from);
+    value(name).unwrap_or_else(|| value("HOME").unwrap_or_default().join(default))
 }
 
 /// The first line of a text, at most 300 characters of it.

@@ -1,6 +1,6 @@
 //! From the configuration to the backends that a plan needs.
 
-use super::{Claude, Codex, Template};
+use super::{Aider, Claude, Codex, Gemini, OpenCode, Pi, Qwen, Template};
 use crate::config::{BackendKind, BackendSettings, Settings};
 use crate::runner::{Backend, Backends, Plan};
 
@@ -16,6 +16,11 @@ fn backend(settings: BackendSettings) -> Box<dyn Backend> {
     match settings.kind {
         BackendKind::Claude => Box::new(Claude::new(settings)),
         BackendKind::Codex => Box::new(Codex::new(settings)),
+        BackendKind::OpenCode => Box::new(OpenCode::new(settings)),
+        BackendKind::Gemini => Box::new(Gemini::new(settings)),
+        BackendKind::Qwen => Box::new(Qwen::new(settings)),
+        BackendKind::Aider => Box::new(Aider::new(settings)),
+        BackendKind::Pi => Box::new(Pi::new(settings)),
         BackendKind::Command => Box::new(Template::new(settings)),
     }
 }

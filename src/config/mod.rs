@@ -21,7 +21,7 @@ mod section;
 mod settings;
 mod template;
 
-pub use backend::{BUILT_IN, BackendKind, BackendSection, Permissions};
+pub use backend::{BackendKind, BackendSection, Permissions, built_in};
 pub use command::Command;
 pub use document::ConfigDocument;
 pub use keys::{PREFIX, runtime_variables};

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::origin::SECRET;
 use super::{
-    BUILT_IN, BackendKind, BackendSection, Command, ConfigDocument, Notify, OperatorChoice, Origin, Override, Retry,
+    BackendKind, BackendSection, Command, ConfigDocument, Notify, OperatorChoice, Origin, Override, Retry, built_in,
 };
 use crate::contract::{BudgetRanges, ContextEditingConfig, ContextLimits, EffortConfig, Phase};
 use crate::diag::{Diagnostic, Document, Node};
@@ -60,12 +60,8 @@ impl BackendSettings {
     /// The program that is started.
     #[must_use]
     pub fn program(&self) -> &str {
-        let own = match self.kind {
-            BackendKind::Claude => "claude",
-            BackendKind::Codex => "codex",
-            BackendKind::Command => self.section.run.iter().flatten().next().map_or("", String::as_str),
-        };
-        self.section.binary.as_deref().unwrap_or(own)
+        let templates = || self.section.run.iter().flatten().next().map(String::as_str);
+        self.section.binary.as_deref().or(self.kind.program()).or_else(templates).unwrap_or_default()
     }
 }
 
@@ -137,7 +133,7 @@ impl Settings {
     #[must_use]
     pub fn backend(&self, name: &str) -> Option<BackendSettings> {
         let section = self.config.runtime.backends.get(name).cloned();
-        let section = section.or_else(|| BUILT_IN.contains(&name).then(BackendSection::default))?;
+        let section = section.or_else(|| built_in().any(|known| known == name).then(BackendSection::default))?;
         Some(BackendSettings { name: name.to_owned(), kind: section.kind(name), section })
     }
 

@@ -1,14 +1,13 @@
 //! How Codex is started.
 
 use std::io;
-use std::path::PathBuf;
 
-use super::rollout::Rollout;
+use super::rollout::find;
 use super::transcript::Transcript;
-use crate::backend::process::{Process, command};
+use crate::backend::process::{Process, command, folder};
+use crate::backend::recorded::Recorded;
 use crate::config::{BackendSettings, Permissions};
 use crate::runner::{Backend, Capabilities, Invocation, Session, Task};
-use crate::system::env;
 
 /// Codex CLI, as it is configured.
 #[derive(Debug)]
@@ -46,17 +45,6 @@ impl Codex {
         arguments.extend(["--".to_owned(), task.whole_prompt().into_owned()]);
         arguments
     }
-
-    /// The folder that it keeps its sessions in.
-    fn home(&self, task: &Task<'_>) -> PathBuf {
-        let given = |name: &str| {
-            let variables = task.surroundings.variables.iter();
-            let set = variables.rev().find(|(set, _)| set == name).map(|(_, value)| PathBuf::from(value));
-            let own = || self.settings.section.env.get(name).map(PathBuf::from);
-            set.or_else(own).or_else(|| env::var(name).map(PathBuf::from))
-        };
-        given("CODEX_HOME").unwrap_or_else(|| given("HOME").unwrap_or_default().join(".codex"))
-    }
 }
 
 impl Backend for Codex {
@@ -87,7 +75,8 @@ impl Backend for Codex {
         let arguments = self.arguments(task, session);
         let own = section.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let command = command(self.settings.program(), arguments.iter().map(String::as_str), own, task.surroundings);
-        let rollout = Rollout::new(self.home(task), session);
+        let home = folder("CODEX_HOME", ".codex", &self.settings, task.surroundings);
+        let rollout = Recorded::new(home, find, session);
         Ok(Box::new(Process::start(&command, Transcript::new(session.is_some(), rollout), None)?))
     }
 }
