@@ -8,25 +8,44 @@
 //! |---|---|
 //! | `claude` | the `result` event of its stream: `is_error`, `terminal_reason`, `api_error_status` |
 //! | `codex` | the `task_complete` line of its session file: `codex_error_info`; its stream has prose only |
+//! | `opencode` | the last `step_finish` or `error` event of its stream: `reason`, `name`, `statusCode` |
+//! | `gemini` | the `result` event of its stream, `error` events before it, and the exit code as a status |
+//! | `qwen` | the `result` event of its stream, and the `status_code`s of its session file |
+//! | `aider` | the log of its events: requests without an answer; why they failed, by the error type that it prints |
+//! | `pi` | the `stopReason` of its last answer, the status in `errorMessage`, and compactions for `overflow` |
 //! | `acp`, any agent of the Agent Client Protocol | the reply to its prompt, by rules: some agents answer `end_turn` to a failure |
 //! | `command` | its exit code: it offers nothing else |
+//!
+//! None of `gemini`, `qwen` and `aider` tells a prompt that is too long from any other refused request.
 //!
 //! Each of them can be started in a container instead (`docker`, `container`): what an adapter reads beside the output, such
 //! as the session file of Codex, has to lie at the same path there.
 
 mod acp;
+mod aider;
 mod claude;
 mod codex;
 mod command;
 mod container;
 mod docker;
+mod gemini;
+mod opencode;
+mod overlay;
+mod pi;
 mod process;
+mod qwen;
+mod recorded;
 mod select;
 mod status;
 
 pub use acp::Acp;
+pub use aider::Aider;
 pub use claude::Claude;
 pub use codex::Codex;
 pub use command::Template;
 pub use docker::Docker;
+pub use gemini::Gemini;
+pub use opencode::OpenCode;
+pub use pi::Pi;
+pub use qwen::Qwen;
 pub use select::{backends, every_backend};

@@ -1,6 +1,7 @@
 //! An agent that is a process whose output is read line by line.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -8,6 +9,8 @@ use std::path::PathBuf;
 use std::pin::Pin;
 
 use super::container::{Start, Started};
+use super::overlay::Place;
+use crate::config::BackendSettings;
 use crate::policy::Class;
 use crate::runner::{AgentEnd, AgentEvent, Invocation, Surroundings};
 use crate::system::env;
@@ -25,6 +28,11 @@ pub(super) trait Reader: fmt::Debug {
 
     /// What has come since the last call from elsewhere than the output.
     fn poll(&mut self) -> Vec<AgentEvent> {
+        Vec::new()
+    }
+
+    /// What was held back until nothing more came.
+    fn end(&mut self) -> Vec<AgentEvent> {
         Vec::new()
     }
 
@@ -80,13 +88,20 @@ pub(super) struct Process<R> {
     reader: R,
     lines: Lines,
     ready: VecDeque<AgentEvent>,
+    /// What the program needs for as long as it runs.
+    _place: Option<Place>,
 }
 
 impl<R: Reader> Process<R> {
     /// Starts the command; `first` is told before anything that it writes.
     pub(super) fn start(start: &Start, reader: R, first: Option<AgentEvent>) -> io::Result<Self> {
         let running = start.spawn()?;
-        Ok(Self { running, reader, lines: Lines::default(), ready: first.into_iter().collect() })
+        Ok(Self { running, reader, lines: Lines::default(), ready: first.into_iter().collect(), _place: None })
+    }
+
+    /// Keeps the files that the program was given until it is gone.
+    pub(super) fn keeping(self, place: Option<Place>) -> Self {
+        Self { _place: place, ..self }
     }
 
     fn take(&mut self, event: Event) {
@@ -96,6 +111,7 @@ impl<R: Reader> Process<R> {
                 let rest = self.lines.end();
                 self.ready.extend(self.reader.line(&rest));
                 self.ready.extend(self.reader.poll());
+                self.ready.extend(self.reader.end());
                 let verdict = self.reader.verdict(&exit);
                 self.ready.push_back(AgentEvent::Ended(ended(verdict, &exit)));
             }
@@ -161,19 +177,18 @@ pub(super) fn command<'a>(
     Start::here(surroundings.variables.iter().fold(command, |command, (name, value)| command.env(name, value)))
 }
 
-/// The folder that a program was told by this variable to keep its files in; without one, this folder of its user's home.
-pub(super) fn kept_in(
-    variable: &str,
-    otherwise: &str,
-    own: &BTreeMap<String, String>,
-    surroundings: &Surroundings,
-) -> PathBuf {
-    let given = |name: &str| {
-        let set =
-            surroundings.variables.iter().rev().find(|(set, _)| set == name).map(|(_, value)| PathBuf::from(value));
-        set.or_else(|| own.get(name).map(PathBuf::from)).or_else(|| env::var(name).map(PathBuf::from))
-    };
-    given(variable).unwrap_or_else(|| given("HOME").unwrap_or_default().join(otherwise))
+/// What a variable says in the environment that the program will see.
+pub(super) fn variable(name: &str, settings: &BackendSettings, surroundings: &Surroundings) -> Option<OsString> {
+    let set = surroundings.variables.iter().rev().find(|(set, _)| set == name).map(|(_, value)| value.clone());
+    let own = || settings.section.env.get(name).map(OsString::from);
+    let inherited = || env::var(name).filter(|_| !surroundings.withheld.iter().any(|withheld| withheld == name));
+    set.or_else(own).or_else(|| inherited().map(OsString::from)).filter(|value| !value.is_empty())
+}
+
+/// The folder that a variable names, by default this one in the home folder that the program will see.
+pub(super) fn folder(name: &str, default: &str, settings: &BackendSettings, surroundings: &Surroundings) -> PathBuf {
+    let value = |name: &str| variable(name, settings, surroundings).map(PathBuf::from);
+    value(name).unwrap_or_else(|| value("HOME").unwrap_or_default().join(default))
 }
 
 /// The first line of a text, at most 300 characters of it.

@@ -1,6 +1,6 @@
 //! From the configuration to the backends that a plan needs.
 
-use super::{Acp, Claude, Codex, Docker, Template};
+use super::{Acp, Aider, Claude, Codex, Docker, Gemini, OpenCode, Pi, Qwen, Template};
 use crate::config::{BackendKind, BackendSettings, Settings};
 use crate::runner::{Backend, Backends, Plan};
 
@@ -24,6 +24,11 @@ fn backend(settings: BackendSettings) -> Box<dyn Backend> {
         BackendKind::Acp => Box::new(Acp::new(settings)),
         BackendKind::Claude => Box::new(Claude::new(settings)),
         BackendKind::Codex => Box::new(Codex::new(settings)),
+        BackendKind::OpenCode => Box::new(OpenCode::new(settings)),
+        BackendKind::Gemini => Box::new(Gemini::new(settings)),
+        BackendKind::Qwen => Box::new(Qwen::new(settings)),
+        BackendKind::Aider => Box::new(Aider::new(settings)),
+        BackendKind::Pi => Box::new(Pi::new(settings)),
         BackendKind::Command => Box::new(Template::new(settings)),
     };
     match docker {

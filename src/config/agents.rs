@@ -3,7 +3,7 @@
 use super::check::{dotted, pointing_at};
 use super::origin::Origin;
 use super::settings::Origins;
-use super::{BUILT_IN, BackendKind, BackendSection, ConfigDocument};
+use super::{BackendKind, BackendSection, ConfigDocument, built_in};
 use crate::contract::Phase;
 use crate::diag::{Diagnostic, closest};
 
@@ -36,7 +36,7 @@ pub(super) fn findings(config: &ConfigDocument, origins: &Origins) -> Vec<Diagno
 
 /// A backend that nothing is known of.
 fn unknown(config: &ConfigDocument, name: &str) -> Option<Diagnostic> {
-    let known = || BUILT_IN.into_iter().chain(config.runtime.backends.keys().map(String::as_str));
+    let known = || built_in().chain(config.runtime.backends.keys().map(String::as_str));
     if known().any(|known| known == name) {
         return None;
     }

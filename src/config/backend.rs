@@ -7,19 +7,47 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::DockerSection;
+use crate::contract::vocabulary;
 
-/// Which adapter speaks to the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum BackendKind {
-    /// Claude Code.
-    Claude,
-    /// Codex CLI.
-    Codex,
-    /// Any program that takes its prompt as an argument: `run` says how.
-    Command,
-    /// Any agent that speaks the Agent Client Protocol on its standard input and output: `run` starts it.
-    Acp,
+vocabulary! {
+    /// Which adapter speaks to the program.
+    pub enum BackendKind ("adapter of a backend") {
+        /// Claude Code.
+        Claude = "claude",
+        /// Codex CLI.
+        Codex = "codex",
+        /// `OpenCode`.
+        OpenCode = "opencode",
+        /// Gemini CLI.
+        Gemini = "gemini",
+        /// Qwen Code.
+        Qwen = "qwen",
+        /// Aider.
+        Aider = "aider",
+        /// pi.
+        Pi = "pi",
+        /// Any program that takes its prompt as an argument: `run` says how.
+        Command = "command",
+        /// Any agent that speaks the Agent Client Protocol on its standard input and output: `run` starts it.
+        Acp = "acp",
+    }
+}
+
+impl BackendKind {
+    /// The program that it speaks to, which is also the name of the backend that needs no section; `None` where only the
+    /// configuration can say it.
+    #[must_use]
+    pub fn program(self) -> Option<&'static str> {
+        match self {
+            Self::Command | Self::Acp => None,
+            kind => Some(kind.as_str()),
+        }
+    }
+}
+
+/// Backends that need no section.
+pub fn built_in<'a>() -> impl Iterator<Item = &'a str> {
+    BackendKind::ALL.iter().filter_map(|kind| kind.program())
 }
 
 /// What an agent may do without asking: nobody is there to be asked.
@@ -111,13 +139,6 @@ impl BackendSection {
     /// The adapter of the section that has this name.
     #[must_use]
     pub fn kind(&self, name: &str) -> BackendKind {
-        self.kind.unwrap_or(match name {
-            "claude" => BackendKind::Claude,
-            "codex" => BackendKind::Codex,
-            _ => BackendKind::Command,
-        })
+        self.kind.unwrap_or_else(|| name.parse().unwrap_or(BackendKind::Command))
     }
 }
-
-/// Backends that need no section.
-pub const BUILT_IN: [&str; 2] = ["claude", "codex"];

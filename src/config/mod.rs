@@ -22,7 +22,7 @@ mod section;
 mod settings;
 mod template;
 
-pub use backend::{BUILT_IN, BackendKind, BackendSection, Permissions, Quota};
+pub use backend::{BackendKind, BackendSection, Permissions, Quota, built_in};
 pub use command::Command;
 pub use docker::DockerSection;
 pub use document::ConfigDocument;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::origin::SECRET;
 use super::{
-    BUILT_IN, BackendKind, BackendSection, Command, ConfigDocument, Notify, OperatorChoice, Origin, Override, Retry,
+    BackendKind, BackendSection, Command, ConfigDocument, Notify, OperatorChoice, Origin, Override, Retry, built_in,
 };
 use crate::contract::{BudgetRanges, ContextEditingConfig, ContextLimits, EffortConfig, Phase};
 use crate::diag::{Diagnostic, Document, Node};
@@ -60,14 +60,8 @@ impl BackendSettings {
     /// The program that is started.
     #[must_use]
     pub fn program(&self) -> &str {
-        let own = match self.kind {
-            BackendKind::Claude => "claude",
-            BackendKind::Codex => "codex",
-            BackendKind::Command | BackendKind::Acp => {
-                self.section.run.iter().flatten().next().map_or("", String::as_str)
-            }
-        };
-        self.section.binary.as_deref().unwrap_or(own)
+        let templates = || self.section.run.iter().flatten().next().map(String::as_str);
+        self.section.binary.as_deref().or(self.kind.program()).or_else(templates).unwrap_or_default()
     }
 }
 
@@ -139,7 +133,7 @@ impl Settings {
     #[must_use]
     pub fn backend(&self, name: &str) -> Option<BackendSettings> {
         let section = self.config.runtime.backends.get(name).cloned();
-        let section = section.or_else(|| BUILT_IN.contains(&name).then(BackendSection::default))?;
+        let section = section.or_else(|| built_in().any(|known| known == name).then(BackendSection::default))?;
         Some(BackendSettings { name: name.to_owned(), kind: section.kind(name), section })
     }
 
@@ -147,7 +141,7 @@ impl Settings {
     #[must_use]
     pub fn backends(&self) -> Vec<BackendSettings> {
         let configured = self.config.runtime.backends.keys().map(String::as_str);
-        let names: BTreeSet<&str> = BUILT_IN.into_iter().chain(configured).collect();
+        let names: BTreeSet<&str> = built_in().chain(configured).collect();
         names.into_iter().filter_map(|name| self.backend(name)).collect()
     }
 

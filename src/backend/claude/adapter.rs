@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::transcript::Transcript;
 use super::usage::usage;
-use crate::backend::process::{Process, command, kept_in};
+use crate::backend::process::{Process, command, folder};
 use crate::config::{BackendSettings, Permissions};
 use crate::contract::ContextLimits;
 use crate::policy::{Usage, Window};
@@ -111,7 +111,7 @@ impl Backend for Claude {
 
     fn usage(&self, surroundings: &Surroundings, now: Timestamp) -> Option<Usage> {
         let section = &self.settings.section;
-        let projects = kept_in("CLAUDE_CONFIG_DIR", ".claude", &section.env, surroundings).join("projects");
+        let projects = folder("CLAUDE_CONFIG_DIR", ".claude", &self.settings, surroundings).join("projects");
         let cycle = Window::cycle(now, section.quota.and_then(|quota| quota.boundary));
         Some(usage(&projects, cycle, Window::week(now, &clock::zone())))
     }

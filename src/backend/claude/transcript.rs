@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::backend::process::{Reader, Verdict, brief, silent};
-use crate::backend::status::class_of;
+use crate::backend::status::{class_of, status};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::Exit;
@@ -148,10 +148,6 @@ fn context(usage: &Value) -> Option<u64> {
     let count = |key: &str| usage[key].as_u64().unwrap_or(0);
     let input = usage["input_tokens"].as_u64()?;
     Some(input + count("cache_read_input_tokens") + count("cache_creation_input_tokens"))
-}
-
-fn status(value: &Value) -> Option<u16> {
-    value.as_u64().and_then(|status| u16::try_from(status).ok())
 }
 
 /// What the class was read from, in one line.

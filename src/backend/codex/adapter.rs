@@ -2,9 +2,10 @@
 
 use std::io;
 
-use super::rollout::Rollout;
+use super::rollout::find;
 use super::transcript::Transcript;
-use crate::backend::process::{Process, command, kept_in};
+use crate::backend::process::{Process, command, folder};
+use crate::backend::recorded::Recorded;
 use crate::config::{BackendSettings, Permissions};
 use crate::runner::{Backend, Capabilities, Invocation, Session, Task};
 
@@ -74,7 +75,8 @@ impl Backend for Codex {
         let arguments = self.arguments(task, session);
         let own = section.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let command = command(self.settings.program(), arguments.iter().map(String::as_str), own, task.surroundings);
-        let rollout = Rollout::new(kept_in("CODEX_HOME", ".codex", &section.env, task.surroundings), session);
+        let home = folder("CODEX_HOME", ".codex", &self.settings, task.surroundings);
+        let rollout = Recorded::new(home, find, session);
         Ok(Box::new(Process::start(&command, Transcript::new(session.is_some(), rollout), None)?))
     }
 }

@@ -7,8 +7,8 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::rollout::Rollout;
 use crate::backend::process::{Reader, Verdict, brief, silent};
+use crate::backend::recorded::Recorded;
 use crate::backend::status::class_of;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
@@ -18,7 +18,7 @@ use crate::system::process::Exit;
 #[derive(Debug)]
 pub(super) struct Transcript {
     resumes: bool,
-    rollout: Rollout,
+    rollout: Recorded,
     facts: Facts,
 }
 
@@ -47,7 +47,7 @@ enum Turn {
 }
 
 impl Transcript {
-    pub(super) fn new(resumes: bool, rollout: Rollout) -> Self {
+    pub(super) fn new(resumes: bool, rollout: Recorded) -> Self {
         Self { resumes, rollout, facts: Facts::default() }
     }
 }

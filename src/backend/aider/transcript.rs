@@ -1,0 +1,120 @@
+//! Understands what Aider 0.86 says: the log of its events (`--analytics-log`), which stays on the machine.
+//!
+//! Its exit code is 0 whatever happened. In the log, a request that was begun (`message_send_starting`) and never
+//! answered (`message_send`) failed. Why, no data says; where the log tells of a failure, and only there, the type of
+//! the last error that its library printed (`litellm.…Error:`) is read from the output. Its answers are not told apart from what
+//! it prints itself.
+
+use serde_json::Value;
+
+use crate::backend::process::{Reader, Verdict, brief, silent};
+use crate::backend::recorded::Recorded;
+use crate::policy::Class;
+use crate::runner::AgentEvent;
+use crate::system::process::Exit;
+
+/// What was read so far.
+#[derive(Debug)]
+pub(super) struct Transcript {
+    recorded: Recorded,
+    facts: Facts,
+}
+
+/// What log and output said.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    /// The last request that was begun, and whether it was answered.
+    request: Option<bool>,
+    /// It came to its own end.
+    over: bool,
+    /// The last error that was printed since the last request was begun.
+    error: Option<String>,
+}
+
+impl Transcript {
+    pub(super) fn new(recorded: Recorded) -> Self {
+        Self { recorded, facts: Facts::default() }
+    }
+}
+
+impl Reader for Transcript {
+    fn line(&mut self, line: &str) -> Vec<AgentEvent> {
+        let events = self.poll();
+        events.into_iter().chain(self.facts.printed(line)).collect()
+    }
+
+    fn poll(&mut self) -> Vec<AgentEvent> {
+        let lines = self.recorded.fresh(Some(""));
+        lines.iter().flat_map(|line| self.facts.logged(line)).collect()
+    }
+
+    fn verdict(&self, exit: &Exit) -> Verdict {
+        self.facts.verdict(exit)
+    }
+}
+
+impl Facts {
+    /// A line of the log.
+    pub(super) fn logged(&mut self, line: &str) -> Vec<AgentEvent> {
+        let Ok(event) = serde_json::from_str::<Value>(line) else { return Vec::new() };
+        match event["event"].as_str() {
+            Some("message_send_starting") => self.request = Some(false),
+            Some("message_send") => {
+                self.request = Some(true);
+                let tokens = event["properties"]["prompt_tokens"].as_u64().map(AgentEvent::Usage);
+                return tokens.into_iter().chain([AgentEvent::Turn]).collect();
+            }
+            Some("exit") => self.over = true,
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// A line of its output.
+    pub(super) fn printed(&mut self, line: &str) -> Vec<AgentEvent> {
+        if error_type(line).is_some() {
+            self.error = Some(line.to_owned());
+        }
+        if self.error.is_some() && line.starts_with("Retrying in ") {
+            return vec![AgentEvent::Retrying { status: None, wait: None }];
+        }
+        Vec::new()
+    }
+
+    pub(super) fn verdict(&self, exit: &Exit) -> Verdict {
+        match (self.request, exit) {
+            (Some(true), Exit::Exited(_)) if self.over => Verdict::new(Class::Done, "message_send"),
+            (Some(false), Exit::Exited(_)) if self.over => {
+                let error = self.error.as_deref().unwrap_or_default();
+                let class = error_type(error).map_or(Class::Transient { wait: None }, class);
+                Verdict::new(class, format!("a request without an answer: {}", brief(error)))
+            }
+            _ => silent(exit),
+        }
+    }
+}
+
+/// The type of an error of its library at the head of a line.
+fn error_type(line: &str) -> Option<&str> {
+    let (name, _) = line.strip_prefix("litellm.")?.split_once(':')?;
+    (name == "Timeout" || name.ends_with("Error")).then_some(name)
+}
+
+fn class(error: &str) -> Class {
+    match error {
+        "ContextWindowExceededError" => Class::Overflow,
+        "AuthenticationError"
+        | "BadRequestError"
+        | "BudgetExceededError"
+        | "ContentPolicyViolationError"
+        | "InvalidRequestError"
+        | "NotFoundError"
+        | "PermissionDeniedError"
+        | "UnprocessableEntityError"
+        | "UnsupportedParamsError" => Class::Permanent,
+        _ => Class::Transient { wait: None },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! What is read from recorded runs.
+
+use super::*;
+use crate::runner::AgentEvent as E;
+
+fn recorded(name: &str) -> String {
+    let path = format!("{}/fixtures/transcripts/aider/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Everything that is read from a recording, first its output and then its log, and the verdict.
+fn read(case: &str, exit: &Exit) -> (Vec<E>, Verdict) {
+    let mut facts = Facts::default();
+    let mut events: Vec<E> = recorded(&format!("{case}.txt")).lines().flat_map(|line| facts.printed(line)).collect();
+    events.extend(recorded(&format!("{case}.session.jsonl")).lines().flat_map(|line| facts.logged(line)));
+    (events, facts.verdict(exit))
+}
+
+#[test]
+fn every_recorded_end_has_its_class() {
+    let transient = Class::Transient { wait: None };
+    let rows = [
+        ("success", Exit::Exited(0), Class::Done, "message_send"),
+        ("authentication", Exit::Exited(0), Class::Permanent, "AuthenticationError"),
+        ("refused", Exit::Exited(0), Class::Permanent, "BadRequestError"),
+        ("prompt-too-long", Exit::Exited(0), Class::Permanent, "BadRequestError"),
+        ("overloaded", Exit::Exited(0), transient.clone(), "APIError"),
+        ("truncated", Exit::Exited(0), transient, "InternalServerError"),
+        ("success", Exit::Signalled(15), Class::Lost, "SIGTERM"),
+    ];
+    for (case, exit, class, evidence) in rows {
+        let (_, verdict) = read(case, &exit);
+        assert_eq!(verdict.class, class, "{case}: {}", verdict.evidence);
+        assert!(verdict.evidence.contains(evidence), "{case}: {}", verdict.evidence);
+    }
+}
+
+#[test]
+fn a_failure_is_one_of_the_log_and_not_of_what_is_printed() {
+    let mut facts = Facts::default();
+    facts.printed("litellm.AuthenticationError: as the model said");
+    for line in recorded("success.session.jsonl").lines() {
+        facts.logged(line);
+    }
+    assert_eq!(facts.verdict(&Exit::Exited(0)).class, Class::Done);
+    assert_eq!(Facts::default().verdict(&Exit::Exited(0)).class, Class::Lost, "an exit code of 0 is no success");
+}
+
+#[test]
+fn the_context_is_that_of_each_request() {
+    let (events, _) = read("success", &Exit::Exited(0));
+    assert_eq!(events, [E::Usage(5000), E::Turn]);
+}
+
+#[test]
+fn its_own_retries_are_told() {
+    let (events, _) = read("overloaded", &Exit::Exited(0));
+    let printed = recorded("overloaded.txt").lines().filter(|line| line.starts_with("Retrying in ")).count();
+    assert!(printed > 0);
+    assert_eq!(events, vec![E::Retrying { status: None, wait: None }; printed]);
+}

@@ -1,0 +1,140 @@
+//! Understands what Gemini CLI 0.61 says: its stream (`-o stream-json`) and the lines of its session file.
+//!
+//! 0 is also the exit code of an answer that broke off, of a detected loop and of a context that is full. What counts is
+//! `result.status`, whether an `error` event came after the last answer, and whether there was an answer at all. The status
+//! of a failed request is the exit code, less 256 by its narrowness; where that says nothing, the one that stands in the
+//! provider's body, in `error.message`. A prompt that is too long has the status of any other refused request (400). The
+//! stream's usage is a sum; the size of the context after each answer stands in the session file.
+
+use serde_json::Value;
+
+use crate::backend::process::{Reader, Verdict, brief, silent};
+use crate::backend::recorded::Recorded;
+use crate::backend::status::{class_of, status_in};
+use crate::policy::Class;
+use crate::runner::AgentEvent;
+use crate::system::process::Exit;
+
+/// What was read so far.
+#[derive(Debug)]
+pub(super) struct Transcript {
+    resumes: bool,
+    recorded: Recorded,
+    facts: Facts,
+}
+
+/// What stream and session file said.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    session: Option<String>,
+    /// The answer so far, which comes in pieces.
+    said: String,
+    /// What it complained of since it last answered.
+    complaint: Option<String>,
+    /// The answer of the session file that was counted last: it is written again with what its tools returned.
+    counted: Option<String>,
+    result: Option<Value>,
+    answered: bool,
+}
+
+impl Transcript {
+    pub(super) fn new(resumes: bool, recorded: Recorded) -> Self {
+        Self { resumes, recorded, facts: Facts::default() }
+    }
+}
+
+impl Reader for Transcript {
+    fn line(&mut self, line: &str) -> Vec<AgentEvent> {
+        let events = self.facts.stream(line);
+        events.into_iter().chain(self.poll()).collect()
+    }
+
+    fn poll(&mut self) -> Vec<AgentEvent> {
+        let lines = self.recorded.fresh(self.facts.session.as_deref());
+        lines.iter().flat_map(|line| self.facts.recorded(line)).collect()
+    }
+
+    fn verdict(&self, exit: &Exit) -> Verdict {
+        let refused = self.resumes && self.facts.session.is_none() && matches!(exit, Exit::Exited(_));
+        Verdict { session_refused: refused, ..self.facts.verdict(exit) }
+    }
+}
+
+impl Facts {
+    /// A line of the stream.
+    pub(super) fn stream(&mut self, line: &str) -> Vec<AgentEvent> {
+        let Ok(event) = serde_json::from_str::<Value>(line) else { return Vec::new() };
+        match event["type"].as_str() {
+            Some("init") => {
+                self.session = event["session_id"].as_str().map(str::to_owned);
+                self.session.clone().map(AgentEvent::Session).into_iter().collect()
+            }
+            Some("message") if event["role"] == "assistant" => {
+                self.said.push_str(event["content"].as_str().unwrap_or_default());
+                self.complaint = None;
+                Vec::new()
+            }
+            Some("tool_use") => self.spoken(),
+            Some("error") => {
+                self.complaint = event["message"].as_str().map(str::to_owned);
+                Vec::new()
+            }
+            Some("result") => {
+                self.answered = !self.said.is_empty();
+                self.result = Some(event);
+                self.spoken()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn spoken(&mut self) -> Vec<AgentEvent> {
+        let said = std::mem::take(&mut self.said);
+        if said.is_empty() { Vec::new() } else { vec![AgentEvent::Said(said)] }
+    }
+
+    /// A line of the session file.
+    pub(super) fn recorded(&mut self, line: &str) -> Vec<AgentEvent> {
+        let Ok(record) = serde_json::from_str::<Value>(line) else { return Vec::new() };
+        let (Some(id), Some(tokens)) = (record["id"].as_str(), record["tokens"]["input"].as_u64()) else {
+            return Vec::new();
+        };
+        if self.counted.replace(id.to_owned()).as_deref() == Some(id) {
+            return Vec::new();
+        }
+        vec![AgentEvent::Usage(tokens), AgentEvent::Turn]
+    }
+
+    pub(super) fn verdict(&self, exit: &Exit) -> Verdict {
+        let Some(result) = &self.result else { return silent(exit) };
+        if result["status"] == "success" {
+            return match &self.complaint {
+                Some(complaint) => Verdict::new(Class::Lost, format!("success, after an error: {}", brief(complaint))),
+                None if self.answered => Verdict::new(Class::Done, "success"),
+                None => Verdict::new(Class::Lost, "success, without an answer"),
+            };
+        }
+        let error = &result["error"];
+        let message = error["message"].as_str().or(self.complaint.as_deref()).unwrap_or_default();
+        let status = of_exit(exit).or_else(|| status_in(message));
+        match (error["type"].as_str(), status) {
+            (Some("FatalTurnLimitedError"), _) => Verdict::new(Class::TimedOut, "FatalTurnLimitedError"),
+            (Some("FatalCancellationError"), _) => Verdict::new(Class::Cancelled, "FatalCancellationError"),
+            (Some("FatalAuthenticationError" | "FatalInputError" | "FatalConfigError"), _) => {
+                Verdict::new(Class::Permanent, brief(message))
+            }
+            (_, Some(status)) => Verdict::new(class_of(status), format!("status {status}, {}", brief(message))),
+            // No answer of a provider: the connection, or an answer that broke off.
+            (_, None) => Verdict::new(Class::Transient { wait: None }, brief(message)),
+        }
+    }
+}
+
+/// The status of a provider that an exit code is what is left of.
+fn of_exit(exit: &Exit) -> Option<u16> {
+    let Exit::Exited(code) = exit else { return None };
+    u16::try_from(code + 256).ok().filter(|status| (400..512).contains(status))
+}
+
+#[cfg(test)]
+mod tests;

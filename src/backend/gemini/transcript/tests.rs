@@ -1,0 +1,80 @@
+//! What is read from recorded runs.
+
+use super::*;
+use crate::runner::AgentEvent as E;
+
+fn path(name: &str) -> String {
+    format!("{}/fixtures/transcripts/gemini/{name}.jsonl", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn recorded(name: &str) -> String {
+    std::fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Everything that is read from a recording, first its stream and then its session file, and the verdict. A request that
+/// was never answered leaves nothing in the session file.
+fn read(case: &str, exit: &Exit) -> (Vec<E>, Verdict) {
+    let mut facts = Facts::default();
+    let mut events: Vec<E> = recorded(case).lines().flat_map(|line| facts.stream(line)).collect();
+    let session = std::fs::read_to_string(path(&format!("{case}.session"))).unwrap_or_default();
+    events.extend(session.lines().flat_map(|line| facts.recorded(line)));
+    (events, facts.verdict(exit))
+}
+
+#[test]
+fn every_recorded_end_has_its_class() {
+    let transient = Class::Transient { wait: None };
+    let rows = [
+        ("success", 0, Class::Done, "success"),
+        ("tool", 0, Class::Done, "success"),
+        ("tool-fails", 0, Class::Done, "success"),
+        ("first", 0, Class::Done, "success"),
+        ("resume", 0, Class::Done, "success"),
+        ("loop", 0, Class::Lost, "Loop detected"),
+        ("truncated", 0, transient.clone(), "finish reason"),
+        ("reset", 1, transient.clone(), "terminated"),
+        ("overloaded", 247, transient.clone(), "status 503"),
+        ("rate-limited", 173, transient, "status 429"),
+        ("authentication", 145, Class::Permanent, "status 401"),
+        ("refused", 144, Class::Permanent, "status 400"),
+        ("prompt-too-long", 144, Class::Permanent, "status 400"),
+        ("max-turns", 53, Class::TimedOut, "FatalTurnLimitedError"),
+        ("sigterm-tool", 0, Class::Lost, "without an end"),
+    ];
+    for (case, code, class, evidence) in rows {
+        let (events, verdict) = read(case, &Exit::Exited(code));
+        assert_eq!(verdict.class, class, "{case}: {}", verdict.evidence);
+        assert!(verdict.evidence.contains(evidence), "{case}: {}", verdict.evidence);
+        assert!(matches!(events[0], E::Session(_)), "{case}: the session comes before anything else");
+    }
+}
+
+#[test]
+fn a_success_without_an_answer_is_none() {
+    let mut facts = Facts::default();
+    for line in recorded("tool").lines().filter(|line| !line.contains(r#""role":"assistant""#)) {
+        facts.stream(line);
+    }
+    assert_eq!(facts.verdict(&Exit::Exited(0)).class, Class::Lost, "it stops so when its window is full");
+}
+
+#[test]
+fn an_answer_comes_in_pieces_and_the_context_from_the_session_file() {
+    let (events, _) = read("tool", &Exit::Exited(0));
+    assert!(events.contains(&E::Said("All done.".to_owned())), "{events:?}");
+    let usage = events.iter().filter_map(|event| if let E::Usage(tokens) = event { Some(*tokens) } else { None });
+    assert_eq!(usage.collect::<Vec<_>>(), [5000, 6000], "an answer that is written twice is counted once");
+}
+
+#[test]
+fn a_session_is_refused_when_it_never_began() {
+    let home = tempfile::tempdir().expect("a folder");
+    let refused = |resumes, exit| {
+        Transcript::new(resumes, Recorded::new(home.path().to_path_buf(), |_, _| None, None))
+            .verdict(&exit)
+            .session_refused
+    };
+    assert_eq!(recorded("resume-unknown"), "");
+    assert!(refused(true, Exit::Exited(42)));
+    assert!(!refused(false, Exit::Exited(42)) && !refused(true, Exit::Signalled(9)));
+}

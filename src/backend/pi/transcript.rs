@@ -1,0 +1,126 @@
+//! Understands the stream of pi 0.73 (`--mode json -p`).
+//!
+//! Its exit code is 0 after every failure of a provider. What counts is the `stopReason` of the last answer; the
+//! provider's status stands at the head of `errorMessage`. A prompt that is too long is known by the compaction that
+//! follows it (`compaction_start`, `overflow`), which a run that prints does not wait for.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::backend::process::{Reader, Verdict, brief, silent};
+use crate::backend::status::{class_of, status_in};
+use crate::policy::Class;
+use crate::runner::AgentEvent;
+use crate::system::process::Exit;
+
+/// What was read so far.
+#[derive(Debug, Default)]
+pub(super) struct Transcript {
+    resumes: bool,
+    began: bool,
+    /// Tokens of the context by the last answer.
+    tokens: Option<u64>,
+    /// The last answer: why it stopped, and what its failure says.
+    answer: Option<(String, String)>,
+    state: State,
+}
+
+/// What it is at.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    #[default]
+    Works,
+    /// It does nothing more, as far as it knows.
+    Over,
+    /// It found its context too full, and begins to compact it.
+    Overflowed,
+}
+
+impl Transcript {
+    pub(super) fn new(resumes: bool) -> Self {
+        Self { resumes, ..Self::default() }
+    }
+
+    fn answer(&mut self, message: &Value) -> Vec<AgentEvent> {
+        let text = |key: &str| message[key].as_str().unwrap_or_default().to_owned();
+        let reason = text("stopReason");
+        let failed = reason == "error";
+        self.answer = Some((reason, text("errorMessage")));
+        if failed {
+            return Vec::new();
+        }
+        let count = |key: &str| message["usage"][key].as_u64().unwrap_or(0);
+        let tokens = count("input") + count("cacheRead") + count("cacheWrite");
+        self.tokens = Some(tokens).filter(|tokens| *tokens > 0);
+        let said =
+            message["content"].as_array().into_iter().flatten().filter_map(|part| part["text"].as_str()).next_back();
+        let mut events: Vec<AgentEvent> = self.tokens.map(AgentEvent::Usage).into_iter().collect();
+        events.push(AgentEvent::Turn);
+        events.extend(said.map(|said| AgentEvent::Said(said.to_owned())));
+        events
+    }
+
+    fn class(&self, reason: &str, message: &str) -> Class {
+        match (reason, status_in(message)) {
+            _ if self.state == State::Overflowed => Class::Overflow,
+            ("stop", _) => Class::Done,
+            ("aborted", _) => Class::Cancelled,
+            ("error", Some(status)) => class_of(status),
+            ("error", None) => Class::Transient { wait: None },
+            _ => Class::Lost,
+        }
+    }
+}
+
+impl Reader for Transcript {
+    fn line(&mut self, line: &str) -> Vec<AgentEvent> {
+        let Ok(event) = serde_json::from_str::<Value>(line) else { return Vec::new() };
+        match event["type"].as_str() {
+            Some("session") => {
+                self.began = true;
+                event["id"].as_str().map(|id| AgentEvent::Session(id.to_owned())).into_iter().collect()
+            }
+            Some("agent_start") => {
+                self.state = State::Works;
+                Vec::new()
+            }
+            Some("agent_end") => {
+                self.state = State::Over;
+                Vec::new()
+            }
+            Some("message_end") if event["message"]["role"] == "assistant" => self.answer(&event["message"]),
+            Some("auto_retry_start") => {
+                let status = event["errorMessage"].as_str().and_then(status_in);
+                vec![AgentEvent::Retrying { status, wait: event["delayMs"].as_u64().map(Duration::from_millis) }]
+            }
+            Some("compaction_start") => {
+                if event["reason"] == "overflow" {
+                    self.state = State::Overflowed;
+                }
+                Vec::new()
+            }
+            Some("compaction_end") if !event["result"].is_null() => {
+                self.state = State::Over;
+                let before = event["result"]["tokensBefore"].as_u64().or(self.tokens);
+                vec![AgentEvent::Compacted { before, after: None }]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn verdict(&self, exit: &Exit) -> Verdict {
+        let refused = self.resumes && !self.began && matches!(exit, Exit::Exited(_));
+        let verdict = match (&self.answer, exit) {
+            (Some((reason, message)), Exit::Exited(_)) if self.state != State::Works => {
+                let told = if message.is_empty() { String::new() } else { format!(", {}", brief(message)) };
+                Verdict::new(self.class(reason, message), format!("stopReason {reason}{told}"))
+            }
+            _ => silent(exit),
+        };
+        Verdict { session_refused: refused, ..verdict }
+    }
+}
+
+#[cfg(test)]
+mod tests;

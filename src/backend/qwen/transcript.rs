@@ -1,0 +1,156 @@
+//! Understands what Qwen Code 0.24 says: its stream (`-o stream-json`) and the lines of its session file.
+//!
+//! The stream has sessions, answers with the size of the context, denials and whether it ended well; about a failure it has
+//! a sentence, which it also prints as if the model had said it. The session file has every request as data: the status
+//! of one that failed (`api_error`), and compactions (`chat_compression`). Without that line, a status that stands in
+//! the sentence of `error.message` is read. Neither tells a prompt that is too long from any other refused request (400).
+
+use serde_json::Value;
+
+use crate::backend::process::{Reader, Verdict, brief, silent};
+use crate::backend::recorded::Recorded;
+use crate::backend::status::{class_of, status, status_in};
+use crate::policy::Class;
+use crate::runner::AgentEvent;
+use crate::system::process::Exit;
+
+/// Exit codes of its own, for ends without a `result`: turns used up; time or tool calls used up; interrupted; no start.
+const TURNS: i32 = 53;
+const BUDGET: i32 = 55;
+const INTERRUPTED: i32 = 130;
+const REFUSED: i32 = 1;
+
+/// What was read so far.
+#[derive(Debug)]
+pub(super) struct Transcript {
+    resumes: bool,
+    recorded: Recorded,
+    facts: Facts,
+}
+
+/// What stream and session file said.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    session: Option<String>,
+    /// What was said last; a failure is printed as such a text too, before it is told as one.
+    said: Option<String>,
+    /// The request that failed last, while no other was made.
+    failed: Option<Failed>,
+    result: Option<Value>,
+}
+
+/// A request that failed.
+#[derive(Debug)]
+struct Failed {
+    /// The provider's answer, when there was one.
+    status: Option<u16>,
+}
+
+impl Transcript {
+    pub(super) fn new(resumes: bool, recorded: Recorded) -> Self {
+        Self { resumes, recorded, facts: Facts::default() }
+    }
+}
+
+impl Reader for Transcript {
+    fn line(&mut self, line: &str) -> Vec<AgentEvent> {
+        let events = self.facts.stream(line);
+        events.into_iter().chain(self.poll()).collect()
+    }
+
+    fn poll(&mut self) -> Vec<AgentEvent> {
+        let lines = self.recorded.fresh(self.facts.session.as_deref());
+        lines.iter().flat_map(|line| self.facts.recorded(line)).collect()
+    }
+
+    fn verdict(&self, exit: &Exit) -> Verdict {
+        let refused = self.resumes && self.facts.session.is_none() && matches!(exit, Exit::Exited(REFUSED));
+        Verdict { session_refused: refused, ..self.facts.verdict(exit) }
+    }
+}
+
+impl Facts {
+    /// A line of the stream.
+    pub(super) fn stream(&mut self, line: &str) -> Vec<AgentEvent> {
+        let Ok(event) = serde_json::from_str::<Value>(line) else { return Vec::new() };
+        match event["type"].as_str() {
+            Some("system") if event["subtype"] == "init" => {
+                self.session = event["session_id"].as_str().map(str::to_owned);
+                self.session.clone().map(AgentEvent::Session).into_iter().collect()
+            }
+            // What a subagent does, it does in a context of its own.
+            Some("assistant") if event["parent_tool_use_id"].is_null() => self.assistant(&event["message"]),
+            Some("result") => self.result(event),
+            _ => Vec::new(),
+        }
+    }
+
+    fn assistant(&mut self, message: &Value) -> Vec<AgentEvent> {
+        let mut events: Vec<AgentEvent> = self.said.take().map(AgentEvent::Said).into_iter().collect();
+        if let Some(tokens) = message["usage"]["input_tokens"].as_u64().filter(|tokens| *tokens > 0) {
+            events.extend([AgentEvent::Usage(tokens), AgentEvent::Turn]);
+        }
+        let parts = message["content"].as_array().into_iter().flatten();
+        self.said = parts.filter_map(|part| part["text"].as_str()).next_back().map(str::to_owned);
+        events
+    }
+
+    fn result(&mut self, event: Value) -> Vec<AgentEvent> {
+        let said = self.said.take().filter(|_| event["is_error"] == false);
+        let denied = event["permission_denials"].as_array().map_or(0, Vec::len);
+        self.result = Some(event);
+        said.map(AgentEvent::Said).into_iter().chain((denied > 0).then_some(AgentEvent::Denied(denied))).collect()
+    }
+
+    /// A line of the session file.
+    pub(super) fn recorded(&mut self, line: &str) -> Vec<AgentEvent> {
+        let Ok(record) = serde_json::from_str::<Value>(line) else { return Vec::new() };
+        let payload = &record["systemPayload"];
+        let request = payload["uiEvent"]["event.name"].as_str();
+        let mut events = Vec::new();
+        if matches!(request, Some("qwen-code.api_error" | "qwen-code.api_response")) {
+            events.extend(self.failed.take().map(|failed| AgentEvent::Retrying { status: failed.status, wait: None }));
+        }
+        if request == Some("qwen-code.api_error") {
+            self.failed = Some(Failed { status: status(&payload["uiEvent"]["status_code"]) });
+        }
+        if record["subtype"] == "chat_compression" {
+            let tokens = |key: &str| payload["info"][key].as_u64();
+            events.push(AgentEvent::Compacted { before: tokens("originalTokenCount"), after: tokens("newTokenCount") });
+        }
+        events
+    }
+
+    pub(super) fn verdict(&self, exit: &Exit) -> Verdict {
+        match (&self.result, exit) {
+            (Some(result), _) => self.of_result(result),
+            (None, Exit::Exited(TURNS)) => Verdict::new(Class::TimedOut, "exit 53: its turns are used up"),
+            (None, Exit::Exited(BUDGET)) => {
+                Verdict::new(Class::TimedOut, "exit 55: its time or tool calls are used up")
+            }
+            (None, Exit::Exited(INTERRUPTED)) => Verdict::new(Class::Cancelled, "exit 130: it was interrupted"),
+            (None, exit) => silent(exit),
+        }
+    }
+
+    fn of_result(&self, result: &Value) -> Verdict {
+        if result["is_error"] == false {
+            // It also stops in the middle, and calls that a success.
+            let answered = result["result"].as_str().is_some_and(|answer| !answer.is_empty());
+            return if answered {
+                Verdict::new(Class::Done, "success")
+            } else {
+                Verdict::new(Class::Lost, "success, without an answer")
+            };
+        }
+        let message = result["error"]["message"].as_str().unwrap_or_default();
+        match self.failed.as_ref().and_then(|failed| failed.status).or_else(|| status_in(message)) {
+            Some(status) => Verdict::new(class_of(status), format!("status {status}, {}", brief(message))),
+            // No answer of a provider: the connection, an answer that broke off, or a limit of its own.
+            None => Verdict::new(Class::Transient { wait: None }, brief(message)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! What is read from recorded runs.
+
+use super::*;
+use crate::runner::AgentEvent as E;
+
+fn recorded(name: &str) -> String {
+    let path = format!("{}/fixtures/transcripts/qwen/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Everything that is read from a recording, first its stream and then its session file, and the verdict.
+fn read(case: &str, exit: &Exit) -> (Vec<E>, Verdict) {
+    let mut facts = Facts::default();
+    let mut events: Vec<E> = recorded(case).lines().flat_map(|line| facts.stream(line)).collect();
+    events.extend(recorded(&format!("{case}.session")).lines().flat_map(|line| facts.recorded(line)));
+    (events, facts.verdict(exit))
+}
+
+#[test]
+fn every_recorded_end_has_its_class() {
+    let transient = Class::Transient { wait: None };
+    let exited = Exit::Exited;
+    let rows = [
+        ("success", exited(0), Class::Done, "success"),
+        ("tool", exited(0), Class::Done, "success"),
+        ("tool-fails", exited(0), Class::Done, "success"),
+        ("first", exited(0), Class::Done, "success"),
+        ("resume", exited(0), Class::Done, "success"),
+        ("compaction", exited(0), Class::Done, "success"),
+        ("compact-on-request", exited(0), Class::Done, "success"),
+        ("authentication", exited(1), Class::Permanent, "status 401"),
+        ("refused", exited(1), Class::Permanent, "status 400"),
+        ("prompt-too-long", exited(1), Class::Permanent, "status 400"),
+        ("overloaded", exited(1), transient.clone(), "status 529"),
+        ("truncated", exited(1), transient.clone(), "finish reason"),
+        ("reset", exited(1), transient.clone(), ""),
+        ("loop", exited(1), transient, "Loop detection"),
+        ("max-turns", exited(53), Class::TimedOut, "turns"),
+        ("sigterm-tool", Exit::Signalled(15), Class::Lost, "SIGTERM"),
+        ("sigterm-tool", exited(130), Class::Cancelled, "interrupted"),
+        ("sigint-tool", Exit::Signalled(2), Class::Lost, "SIGINT"),
+    ];
+    for (case, exit, class, evidence) in rows {
+        let (events, verdict) = read(case, &exit);
+        assert_eq!(verdict.class, class, "{case}: {}", verdict.evidence);
+        assert!(verdict.evidence.contains(evidence), "{case}: {}", verdict.evidence);
+        assert!(matches!(events[0], E::Session(_)), "{case}: the session comes before anything else");
+    }
+}
+
+#[test]
+fn without_its_session_file_the_status_of_a_failure_is_that_of_its_message() {
+    for (case, class) in [("authentication", Class::Permanent), ("overloaded", Class::Transient { wait: None })] {
+        let mut facts = Facts::default();
+        for line in recorded(case).lines() {
+            facts.stream(line);
+        }
+        assert_eq!(facts.verdict(&Exit::Exited(1)).class, class, "{case}");
+    }
+}
+
+#[test]
+fn a_failure_that_is_printed_like_an_answer_is_none() {
+    for case in ["authentication", "overloaded", "prompt-too-long", "truncated"] {
+        let (events, _) = read(case, &Exit::Exited(1));
+        let said = events.iter().any(|event| matches!(event, E::Said(text) if text.contains("API Error")));
+        assert!(!said, "{case}: {events:?}");
+    }
+    let (events, _) = read("tool", &Exit::Exited(0));
+    assert!(events.contains(&E::Said("All done.".to_owned())), "{events:?}");
+}
+
+#[test]
+fn a_success_without_an_answer_is_none() {
+    let mut facts = Facts::default();
+    facts.stream(r#"{"type":"result","subtype":"success","is_error":false,"result":"","permission_denials":[{}]}"#);
+    assert_eq!(facts.verdict(&Exit::Exited(0)).class, Class::Lost, "it stops so at a limit of tokens of its own");
+}
+
+#[test]
+fn the_context_is_that_of_each_answer_and_a_compaction_is_told() {
+    let (events, _) = read("compaction", &Exit::Exited(0));
+    let usage = events.iter().filter_map(|event| if let E::Usage(tokens) = event { Some(*tokens) } else { None });
+    assert_eq!(usage.collect::<Vec<_>>(), [5000, 6000, 95_000, 9000]);
+    let compacted = |events: &[E]| events.iter().any(|event| matches!(event, E::Compacted { before: Some(_), .. }));
+    assert!(compacted(&events), "{events:?}");
+    let (events, _) = read("compact-on-request", &Exit::Exited(0));
+    assert!(compacted(&events), "{events:?}");
+}
+
+#[test]
+fn its_own_retries_are_told_with_their_status() {
+    let (events, _) = read("overloaded", &Exit::Exited(1));
+    let retries = events.iter().filter(|event| matches!(event, E::Retrying { status: Some(529), .. })).count();
+    assert_eq!(retries, recorded("overloaded.session").lines().count() - 1, "every failed request but the last");
+}
+
+#[test]
+fn a_session_is_refused_when_it_never_began() {
+    let home = tempfile::tempdir().expect("a folder");
+    let nothing = || Recorded::new(home.path().to_path_buf(), |_, _| None, None);
+    let refused = |resumes, exit| Transcript::new(resumes, nothing()).verdict(&exit).session_refused;
+    assert_eq!(recorded("resume-unknown"), "");
+    assert!(refused(true, Exit::Exited(1)));
+    assert!(
+        !refused(false, Exit::Exited(1)) && !refused(true, Exit::Exited(130)) && !refused(true, Exit::Signalled(9))
+    );
+}
