@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{Prompts, RetryOverride};
+
 /// Which adapter speaks to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -31,7 +33,7 @@ pub enum Permissions {
 }
 
 /// Section `runtime.backends.<name>`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BackendSection {
     /// The adapter; by default the one that has the section's name, and `command` for any other name.
@@ -70,6 +72,10 @@ pub struct BackendSection {
     #[schemars(length(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<Vec<String>>,
+    /// What differs from `runtime.retry` where this agent works; what a phase says goes before it.
+    pub retry: RetryOverride,
+    /// What stands around everything that it is told.
+    pub prompts: Prompts,
 }
 
 impl BackendSection {

@@ -15,6 +15,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::contract::{ContextLimits, EffortLevel};
 use crate::policy::Class;
 use crate::system::process::Piece;
@@ -65,6 +67,11 @@ impl Backends {
         self.0.get(name).cloned()
     }
 
+    /// All of them, sorted by name.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn Backend> {
+        self.0.values().map(AsRef::as_ref)
+    }
+
     /// The variables that hold credentials of backends, those that `name` may see excepted.
     #[must_use]
     pub fn withheld_from(&self, name: Option<&str>) -> Vec<String> {
@@ -75,7 +82,7 @@ impl Backends {
 }
 
 /// What a backend can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "a matrix of independent yes and no")]
 pub struct Capabilities {
     /// A later invocation can go on where an earlier one stopped.
