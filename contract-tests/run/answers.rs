@@ -174,3 +174,23 @@ fn init_writes_a_configuration_and_never_over_one() {
     workspace.loa(&["run", "--plan", "plan.json", "--dry-run"]).exits(78).says(&["phases"]);
     workspace.loa(&["run", "--dry-run"]).exits(78).says(&["preflight", "command"]);
 }
+
+#[test]
+fn init_gives_every_phase_a_prompt_for_the_agent_that_is_named() {
+    for (backend, design, learning) in
+        [("claude", "Run /architect", "/retrospective"), ("codex", "Read grimoires/", "Look back")]
+    {
+        let workspace = Workspace::only(&[]);
+        std::fs::remove_file(workspace.path(".loa.config.yaml")).expect("removed");
+        workspace.loa(&["init", "--backend", backend]).exits(0);
+        let plan = workspace.loa(&["run", "--dry-run"]).exits(0).stdout;
+        assert_eq!(plan.matches(&format!(" {backend} is told: ")).count(), 8, "{plan}");
+        for (phase, told) in [("design", design), ("learning", learning)] {
+            let line = plan.lines().find(|line| line.trim_start().starts_with(phase)).expect("planned");
+            assert!(line.contains(&format!("told: {told}")), "{line}");
+        }
+        assert!(plan.contains("then sh -c 'test -s grimoires/loa/prd.md'"), "{plan}");
+    }
+    let refused = Workspace::only(&[]).loa(&["init", "--backend", "nobody"]).exits(64).says(&["nobody", "claude"]);
+    assert!(refused.stdout.is_empty());
+}

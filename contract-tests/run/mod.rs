@@ -16,6 +16,7 @@ mod features;
 mod formats;
 mod host;
 mod model;
+mod old_names;
 mod people;
 mod remediation;
 mod secrets;

@@ -2,7 +2,8 @@
 //!
 //! Level 4 of the house. An adapter builds arguments and environment, and a reader, pure, turns what the program writes
 //! into events; `process` runs any program that is read line by line. None of them retries, waits or decides: that is the
-//! runner's. `select` makes them from the configuration.
+//! runner's. `select` makes them from the configuration, and `wrapped` puts texts around
+//! their prompts.
 //!
 //! | program | how its ends are told apart |
 //! |---|---|
@@ -37,6 +38,8 @@ mod qwen;
 mod recorded;
 mod select;
 mod status;
+mod unheeded;
+mod wrapped;
 
 pub use acp::Acp;
 pub use aider::Aider;
@@ -48,4 +51,6 @@ pub use gemini::Gemini;
 pub use opencode::OpenCode;
 pub use pi::Pi;
 pub use qwen::Qwen;
-pub use select::{backends, every_backend};
+pub use select::{backends, every_backend, ready};
+pub use unheeded::unheeded;
+pub use wrapped::PromptError;

@@ -1,15 +1,32 @@
 //! From the configuration to the backends that a plan needs.
 
-use super::{Acp, Aider, Claude, Codex, Docker, Gemini, OpenCode, Pi, Qwen, Template};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::wrapped::Wrapped;
+use super::{Acp, Aider, Claude, Codex, Docker, Gemini, OpenCode, Pi, PromptError, Qwen, Template};
 use crate::config::{BackendKind, BackendSettings, Settings};
 use crate::runner::{Backend, Backends, Plan};
 
-/// The backends of the plan's agents.
-#[must_use]
-pub fn backends(plan: &Plan, settings: &Settings) -> Backends {
-    let names = plan.stages().iter().filter_map(|stage| Some(stage.agent()?.backend.as_str()));
+/// The backends of the plan's agents, each with the texts around its prompts.
+///
+/// # Errors
+/// [`PromptError`] when such a text cannot be had.
+pub fn backends(plan: &Plan, settings: &Settings, workspace: &Path) -> Result<Backends, PromptError> {
+    let names: BTreeSet<&str> =
+        plan.stages().iter().filter_map(|stage| Some(stage.agent()?.backend.as_str())).collect();
     // A name that nothing is known of was refused when the plan was made.
-    Backends::new(names.filter_map(|name| settings.backend(name)).map(backend).collect())
+    let settings = names.into_iter().filter_map(|name| settings.backend(name));
+    settings.map(|settings| ready(settings, workspace)).collect::<Result<_, _>>().map(Backends::new)
+}
+
+/// A backend as it is put to work, with the texts around its prompts.
+///
+/// # Errors
+/// [`PromptError`] when such a text cannot be had.
+pub fn ready(settings: BackendSettings, workspace: &Path) -> Result<Box<dyn Backend>, PromptError> {
+    let prompts = settings.section.prompts.clone();
+    Wrapped::around(backend(settings), &prompts, workspace)
 }
 
 /// Every backend that is built in or configured.

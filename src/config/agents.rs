@@ -91,7 +91,11 @@ fn located(origins: &Origins, pointer: &str, message: String) -> Diagnostic {
 /// The finding with its place in the file, or with who said it where that is elsewhere.
 fn placed(finding: Diagnostic, origins: &Origins, pointer: &str) -> Diagnostic {
     let finding = finding.of(pointer);
-    match origins.of(&dotted(pointer)) {
+    let origin = match origins.of(&dotted(pointer)) {
+        Origin::Default => origins.of_section(&dotted(pointer)),
+        origin => origin,
+    };
+    match origin {
         Origin::File { .. } => pointing_at(origins.node(pointer), finding),
         Origin::Default => finding,
         elsewhere => Diagnostic { message: format!("{elsewhere}: {}", finding.message), ..finding },

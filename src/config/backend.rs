@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::DockerSection;
+use super::{DockerSection, Prompts, RetryOverride};
 use crate::contract::vocabulary;
 
 vocabulary! {
@@ -76,7 +76,7 @@ pub struct Quota {
 }
 
 /// Section `runtime.backends.<name>`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BackendSection {
     /// The adapter; by default the one that has the section's name, and `command` for any other name.
@@ -133,6 +133,10 @@ pub struct BackendSection {
     #[schemars(length(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compact: Option<String>,
+    /// What differs from `runtime.retry` where this agent works; what a phase says goes before it.
+    pub retry: RetryOverride,
+    /// What stands around everything that it is told.
+    pub prompts: Prompts,
 }
 
 impl BackendSection {

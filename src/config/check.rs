@@ -27,7 +27,7 @@ impl Conflict {
     fn finding(&self, origins: &Origins) -> Diagnostic {
         let rank = |pointer: &str| match origins.of(&dotted(pointer)) {
             Origin::File { .. } if origins.node(pointer).is_some() => 0,
-            Origin::File { .. } | Origin::Flag(_) | Origin::Remembered(_) | Origin::Env(_) => 1,
+            Origin::File { .. } | Origin::Flag(_) | Origin::Remembered(_) | Origin::Env(_) | Origin::Old(_) => 1,
             Origin::Default => 2,
         };
         let (about, word, other) = if rank(self.low.1) <= rank(self.high.1) {

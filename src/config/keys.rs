@@ -1,10 +1,11 @@
 //! The keys of our own section, and the environment variable of each.
 //!
 //! One rule makes every name: `LOA_RUN_`, then the key without `runtime.`, in capitals, with `_` for each dot. So
-//! `runtime.retry.max` is `LOA_RUN_RETRY_MAX`, and `runtime.phases.audit.skip` is `LOA_RUN_PHASES_AUDIT_SKIP`. Maps with
-//! names of one's own, such as `env`, have no variable.
+//! `runtime.retry.max` is `LOA_RUN_RETRY_MAX`, and `runtime.phases.audit.skip` is `LOA_RUN_PHASES_AUDIT_SKIP`. Of maps with
+//! names of one's own only `backends` has variables: `runtime.backends.my-agent.model` is `LOA_RUN_BACKENDS_MY_AGENT_MODEL`.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
@@ -26,6 +27,33 @@ pub fn runtime_variables() -> BTreeMap<String, String> {
 fn variable(key: &str) -> String {
     let name = key.strip_prefix("runtime.").unwrap_or(key);
     format!("{PREFIX}{}", name.replace('.', "_").to_uppercase())
+}
+
+/// The key of an agent's own section that a variable means, with the name as the variable has it, in small letters.
+pub(super) fn backend_key(variable: &str) -> Option<String> {
+    static KEYS: LazyLock<BTreeMap<String, String>> = LazyLock::new(backend_keys);
+    let rest = variable.strip_prefix(PREFIX)?.strip_prefix("BACKENDS_")?;
+    let ends = |ending: &&String| rest.strip_suffix(ending.as_str()).is_some_and(|name| !name.is_empty());
+    let ending = KEYS.keys().filter(ends).max_by_key(|ending| ending.len())?;
+    let name = rest.strip_suffix(ending.as_str())?.to_lowercase();
+    Some(format!("runtime.backends.{name}.{}", KEYS[ending]))
+}
+
+/// How the name of a backend reads in a variable, and so in the key that [`backend_key`] yields.
+pub(super) fn backend_name_in_key(name: &str) -> String {
+    name.to_lowercase().replace('-', "_")
+}
+
+/// The keys of an agent's section, by how a variable of each ends.
+fn backend_keys() -> BTreeMap<String, String> {
+    let schema = CONFIG.schema();
+    let reference = |schema: &Value| schema["$ref"].as_str().and_then(|name| name.strip_prefix('#')).map(str::to_owned);
+    let runtime = &schema["properties"]["runtime"];
+    let runtime = reference(runtime).and_then(|pointer| schema.pointer(&pointer)).unwrap_or(runtime);
+    let mut keys = Vec::new();
+    walk(&schema, &runtime["properties"]["backends"]["additionalProperties"], "", &mut keys);
+    let ending = |key: String| (key.replace('.', "_").to_uppercase(), key.trim_start_matches('.').to_owned());
+    keys.into_iter().map(ending).collect()
 }
 
 /// The key that a variable of ours seems to mean, when it is none of the known.
@@ -69,5 +97,22 @@ mod tests {
         let schema = CONFIG.schema();
         walk(&schema, &schema["properties"]["runtime"], "runtime", &mut keys);
         assert_eq!(keys.len(), variables.len(), "no two keys share a variable");
+    }
+
+    #[test]
+    fn an_agents_keys_have_variables_whatever_its_name() {
+        for (name, key) in [
+            ("LOA_RUN_BACKENDS_CLAUDE_MODEL", Some("runtime.backends.claude.model")),
+            ("LOA_RUN_BACKENDS_CLAUDE_MAX_TURNS", Some("runtime.backends.claude.max_turns")),
+            ("LOA_RUN_BACKENDS_MY_AGENT_RETRY_MAX", Some("runtime.backends.my_agent.retry.max")),
+            ("LOA_RUN_BACKENDS_MODEL_MODEL", Some("runtime.backends.model.model")),
+            ("LOA_RUN_BACKENDS_X_PROMPTS_PRE_USER", Some("runtime.backends.x.prompts.pre_user")),
+            ("LOA_RUN_BACKENDS_MODEL", None),
+            ("LOA_RUN_BACKENDS_CLAUDE_ENV", None),
+            ("LOA_RUN_BACKEND", None),
+        ] {
+            assert_eq!(backend_key(name).as_deref(), key, "{name}");
+        }
+        assert_eq!(backend_name_in_key("My-Agent"), "my_agent");
     }
 }

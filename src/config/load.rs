@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::keys::{backend_key, backend_name_in_key};
 use super::kind::{self, CONFLICT};
 use super::loas_own::is_loas_own;
 use super::settings::{Origins, Settings, effective, leaves};
-use super::{ConfigDocument, Origin, Override, PREFIX, VARIABLES, check, runtime_variables};
+use super::{ConfigDocument, OldName, Origin, Override, PREFIX, VARIABLES, check, runtime_variables};
 use crate::diag::{Budget, Diagnostic, Document, Format, Severity, closest, documents};
 use crate::system::files::{self, FileError};
 
@@ -46,20 +47,25 @@ pub enum ConfigError {
 ///
 /// # Errors
 /// [`ConfigError::Unreadable`] when a file is there and cannot be read, otherwise as [`resolve`].
-pub fn load(path: &Path, user: Option<&Path>, overrides: Vec<Override>) -> Result<Settings, ConfigError> {
+pub fn load(
+    path: &Path,
+    user: Option<&Path>,
+    overrides: Vec<Override>,
+    old: &[OldName],
+) -> Result<Settings, ConfigError> {
     let (user, shut) = match user.map(source).transpose() {
         // Started as somebody else, with the home folder of another: nothing there was meant for us.
         Err(error) if error.source.kind() == std::io::ErrorKind::PermissionDenied => (None, Some(error)),
         user => (user?.flatten(), None),
     };
-    let mut settings = resolve_over(user, source(path)?, overrides)?;
+    let mut settings = resolve_over(user, source(path)?, overrides, old)?;
     settings
         .warnings
         .extend(shut.map(|error| Diagnostic::warning("config-advice", format!("{error}: {}", error.source))));
     Ok(settings)
 }
 
-fn source(path: &Path) -> Result<Option<Source>, FileError> {
+pub(super) fn source(path: &Path) -> Result<Option<Source>, FileError> {
     match files::read(path, Budget::default().bytes) {
         Ok(bytes) => Ok(Some(Source { path: path.to_path_buf(), bytes })),
         Err(error) if error.is_not_found() => Ok(None),
@@ -72,10 +78,10 @@ fn source(path: &Path) -> Result<Option<Source>, FileError> {
 /// # Errors
 /// [`ConfigError::Invalid`] with everything that is wrong.
 pub fn resolve(source: Option<Source>, overrides: Vec<Override>) -> Result<Settings, ConfigError> {
-    resolve_over(None, source, overrides)
+    resolve_over(None, source, overrides, &[])
 }
 
-/// As [`resolve`], over what the user's own file says.
+/// As [`resolve`], over what the user's own file says, and that over what `old` names say, the weakest of them first.
 ///
 /// # Errors
 /// As [`resolve`].
@@ -83,12 +89,17 @@ pub fn resolve_over(
     user: Option<Source>,
     source: Option<Source>,
     overrides: Vec<Override>,
+    old: &[OldName],
 ) -> Result<Settings, ConfigError> {
     let (user, about_user) = checked(user)?;
     let (file, mut warnings) = checked(source.clone())?;
     // Shown with the workspace's file, where their places mean nothing.
     warnings.extend(about_user.into_iter().map(|finding| without_place(finding, &user_origin(user.as_ref()))));
-    settings(user, file, overrides).map(|settings| Settings { warnings, ..settings }).map_err(|findings| {
+    let settings = settings(user, file, overrides, old).map(|settings| {
+        warnings.extend(settings.origins.old.iter().map(notice));
+        Settings { warnings, ..settings }
+    });
+    settings.map_err(|findings| {
         let in_file = findings.iter().any(|finding| finding.span.is_some());
         ConfigError::Invalid { source_file: source.filter(|_| in_file), findings }
     })
@@ -109,19 +120,59 @@ fn user_origin(user: Option<&(PathBuf, Document)>) -> Origin {
     user.map_or(Origin::Default, |(path, _)| Origin::File { path: path.clone(), line: 1 })
 }
 
-fn settings(user: Layer, file: Layer, overrides: Vec<Override>) -> Result<Settings, Vec<Diagnostic>> {
-    let mut tree = Value::Object(Map::new());
+/// That an old name is in force.
+fn notice(old: &Override) -> Diagnostic {
+    Diagnostic::warning("config-advice", old.origin.to_string()).help(format!("ours is `{}`", old.key))
+}
+
+fn settings(user: Layer, file: Layer, overrides: Vec<Override>, old: &[OldName]) -> Result<Settings, Vec<Diagnostic>> {
+    let mut ours = Value::Object(Map::new());
     for (_, document) in [&user, &file].into_iter().flatten() {
-        lay_over(&mut tree, document.to_json());
+        lay_over(&mut ours, document.to_json());
     }
-    let wrong: Vec<Diagnostic> = overrides.iter().filter_map(|value| put(&mut tree, value)).collect();
+    let overrides: Vec<Override> = overrides.into_iter().map(|value| of_known_backend(value, &ours)).collect();
+    let mut wrong: Vec<Diagnostic> = overrides.iter().filter_map(|value| put(&mut ours, value)).collect();
+    let old = in_force(old, &ours);
+    let mut tree = Value::Object(Map::new());
+    wrong.extend(old.iter().filter_map(|value| put(&mut tree, value)));
     if !wrong.is_empty() {
         return Err(wrong);
     }
+    lay_over(&mut tree, ours);
     let config = typed(tree)?;
-    let origins = Origins { file, user, overrides };
+    let origins = Origins { file, user, overrides, old };
     let conflicts = check::conflicts(&config, &origins);
     if conflicts.is_empty() { Ok(Settings { config, origins, warnings: Vec::new() }) } else { Err(conflicts) }
+}
+
+/// A variable cannot say how the name of a backend is written; the configuration can.
+fn of_known_backend(value: Override, ours: &Value) -> Override {
+    let renamed = |key: &str| {
+        let (name, rest) = key.strip_prefix("runtime.backends.")?.split_once('.')?;
+        let known = ours["runtime"]["backends"].as_object()?.keys().find(|known| backend_name_in_key(known) == name)?;
+        Some(format!("runtime.backends.{known}.{rest}"))
+    };
+    match &value.origin {
+        Origin::Env(_) => Override { key: renamed(&value.key).unwrap_or(value.key), ..value },
+        _ => value,
+    }
+}
+
+/// What old names say that nobody of ours says: one value a key.
+fn in_force(old: &[OldName], ours: &Value) -> Vec<Override> {
+    let said = |key: &str| ours.pointer(&format!("/{}", key.replace('.', "/"))).is_some();
+    let default = ConfigDocument::default().runtime.backend;
+    let named = old.iter().rev().find_map(OldName::default_agent);
+    let agent = ours["runtime"]["backend"].as_str().or(named).unwrap_or(&default);
+    let mut kept: Vec<Override> = Vec::new();
+    for name in old.iter().rev() {
+        let value = name.as_ours(agent);
+        let spoken_for = said(&value.key) || name.general_key().is_some_and(|key| said(&key));
+        if !spoken_for && !kept.iter().any(|stronger| stronger.key == value.key) {
+            kept.push(value);
+        }
+    }
+    kept
 }
 
 /// Puts a stronger tree over a weaker one: sections are merged key by key, anything else takes the other's place.
@@ -219,7 +270,8 @@ fn without_place(finding: Diagnostic, origin: &Origin) -> Diagnostic {
 
 /// A variable that begins like ours and is none.
 fn unknown_variable(name: &str) -> Option<Diagnostic> {
-    if !name.starts_with(PREFIX) || VARIABLES.iter().any(|(known, _)| *known == name) {
+    let fixed = || VARIABLES.iter().any(|(known, _)| *known == name);
+    if !name.starts_with(PREFIX) || fixed() || backend_key(name).is_some() {
         return None;
     }
     let known = runtime_variables();

@@ -16,10 +16,13 @@ mod kind;
 mod load;
 mod loas_own;
 mod notify;
+mod old_names;
 mod origin;
+mod prompts;
 mod runtime;
 mod section;
 mod settings;
+mod skeleton;
 mod template;
 
 pub use backend::{BackendKind, BackendSection, Permissions, Quota, built_in};
@@ -30,11 +33,14 @@ pub use keys::{PREFIX, runtime_variables};
 pub use kind::CONFIG;
 pub use load::{ConfigError, FILE_NAME, Source, USER_FILE, load, resolve, resolve_over};
 pub use notify::Notify;
+pub use old_names::{OldName, read_old_names};
 pub use origin::{NotAnAssignment, Origin, Override, VARIABLES, from_environment};
+pub use prompts::Prompts;
 pub use runtime::{Compaction, PhaseSection, Phases, Retry, RetryOverride, Runtime};
 pub use section::{
     AutonomousAgent, BudgetSection, CircuitBreaker, ContextEditing, ContextSection, Effort, MemorySchema, Operator,
     OperatorChoice, RunDefaults, RunMode,
 };
 pub use settings::{BackendSettings, Explained, PhaseSettings, RetrySettings, Settings};
-pub use template::TEMPLATE;
+pub use skeleton::{NotAdded, backend_section, with_backend};
+pub use template::{TEMPLATE, template_for};

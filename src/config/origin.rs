@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use super::keys::{PREFIX, likely_key, runtime_variables};
+use super::keys::{PREFIX, backend_key, likely_key, runtime_variables};
 
 /// Where a value comes from, the strongest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub enum Origin {
         /// The line, from 1.
         line: u32,
     },
+    /// An old name, of Chief Wiggum's: a variable, or a line of a file.
+    Old(String),
     /// Nobody said anything.
     Default,
 }
@@ -33,6 +35,7 @@ impl fmt::Display for Origin {
             Self::Remembered(flag) => write!(f, "{flag}, which this execution was started with"),
             Self::Env(name) => write!(f, "environment variable {name}"),
             Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::Old(place) => write!(f, "{place}, an old name"),
             Self::Default => f.write_str("default"),
         }
     }
@@ -90,7 +93,8 @@ pub fn from_environment(variables: &BTreeMap<String, String>) -> Vec<Override> {
     let own = if variables.keys().any(|name| name.starts_with(PREFIX)) { runtime_variables() } else { BTreeMap::new() };
     let key = |name: &str| {
         let fixed = VARIABLES.iter().find(|(known, _)| *known == name).map(|(_, key)| (*key).to_owned());
-        let ours = || name.starts_with(PREFIX).then(|| own.get(name).cloned().unwrap_or_else(|| likely_key(name)));
+        let known = || own.get(name).cloned().or_else(|| backend_key(name));
+        let ours = || name.starts_with(PREFIX).then(|| known().unwrap_or_else(|| likely_key(name)));
         fixed.or_else(ours)
     };
     let said = variables.iter().filter(|(_, value)| !value.is_empty());

@@ -39,14 +39,14 @@ pub struct PhaseSettings {
     pub timeout: Option<Duration>,
     /// Longest time in which an attempt says nothing.
     pub idle_timeout: Option<Duration>,
-    /// How failed attempts are repeated.
+    /// How failed attempts of a command are repeated; an agent may say otherwise, see [`Settings::phase_retry`].
     pub retry: RetrySettings,
     /// Whether it is passed over.
     pub skip: bool,
 }
 
 /// How an agent is started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BackendSettings {
     /// Its name.
     pub name: String,
@@ -145,6 +145,14 @@ impl Settings {
         names.into_iter().filter_map(|name| self.backend(name)).collect()
     }
 
+    /// Whether the configuration counts on an agent: it has a section, it is the default, or a phase names it.
+    #[must_use]
+    pub fn names_backend(&self, name: &str) -> bool {
+        let runtime = &self.config.runtime;
+        let phases = Phase::ALL.iter().filter_map(|phase| runtime.phases.get(*phase).backend.as_deref());
+        runtime.backends.contains_key(name) || runtime.backend == name || phases.into_iter().any(|named| named == name)
+    }
+
     /// The agent of whoever names none.
     #[must_use]
     pub fn default_backend(&self) -> &str {
@@ -153,8 +161,19 @@ impl Settings {
 
     /// How an agent's failed invocations are repeated.
     #[must_use]
-    pub fn retry_of(&self, _backend: &str) -> RetrySettings {
-        self.config.runtime.retry.into()
+    pub fn agent_retry(&self, backend: &str) -> RetrySettings {
+        self.retry_with(backend).into()
+    }
+
+    /// How a phase that this agent does is repeated.
+    #[must_use]
+    pub fn phase_retry(&self, phase: Phase, backend: &str) -> RetrySettings {
+        self.config.runtime.phases.get(phase).retry.over(self.retry_with(backend)).into()
+    }
+
+    fn retry_with(&self, backend: &str) -> Retry {
+        let general = self.config.runtime.retry;
+        self.config.runtime.backends.get(backend).map_or(general, |section| section.retry.over(general))
     }
 
     /// How long a run waits in all for a provider's limits to be lifted.
@@ -293,6 +312,8 @@ pub(super) struct Origins {
     pub(super) user: Option<(PathBuf, Document)>,
     /// The strongest last.
     pub(super) overrides: Vec<Override>,
+    /// What old names say that nobody else says.
+    pub(super) old: Vec<Override>,
 }
 
 impl Origins {
@@ -306,7 +327,15 @@ impl Origins {
             Some(Origin::File { path: path.clone(), line })
         };
         let files = [&self.file, &self.user];
-        files.into_iter().flatten().find_map(at).unwrap_or(Origin::Default)
+        let old = || self.old.iter().find(|value| value.key == key).map(|value| value.origin.clone());
+        files.into_iter().flatten().find_map(at).or_else(old).unwrap_or(Origin::Default)
+    }
+
+    /// Where a section comes from that no file has: from whoever says something in it.
+    pub(super) fn of_section(&self, key: &str) -> Origin {
+        let within = |value: &&Override| value.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
+        let said = self.overrides.iter().rfind(within).or_else(|| self.old.iter().find(within));
+        said.map_or(Origin::Default, |value| value.origin.clone())
     }
 
     /// The value at a JSON pointer, as it stands in the file.

@@ -1,13 +1,114 @@
 //! The configuration that `loa-run init` writes.
 
+use crate::contract::Phase;
+
 /// A configuration with every value of this runtime at its default, and comments that explain them. An example is
 /// commented out by a `#` in the first column; without it, it is valid as it stands.
 pub const TEMPLATE: &str = include_str!("template.yaml");
 
+/// What an agent is told in a phase.
+struct Told {
+    phase: Phase,
+    /// With Loa's own slash commands, where it has any for the phase.
+    commands: Option<&'static str>,
+    /// Without them.
+    sentence: &'static str,
+    /// The gate: the file that Loa asks for at the end of the phase.
+    verify: Option<&'static str>,
+}
+
+const TOLD: [Told; 8] = [
+    Told {
+        phase: Phase::Preflight,
+        commands: None,
+        sentence: "Look whether the work can begin and change nothing. Is the work tree clean, are the project's tools there, do its tests run?",
+        verify: None,
+    },
+    Told {
+        phase: Phase::Discovery,
+        commands: Some("/plan-and-analyze"),
+        sentence: "Find out what is to be built and for whom, and write it to grimoires/loa/prd.md.",
+        verify: Some("test -s grimoires/loa/prd.md"),
+    },
+    Told {
+        phase: Phase::Design,
+        commands: Some("Run /architect, and when that is done /sprint-plan."),
+        sentence: "Read grimoires/loa/prd.md. Write the design to grimoires/loa/sdd.md and the sprints to grimoires/loa/sprint.md.",
+        verify: Some("test -s grimoires/loa/sdd.md && test -s grimoires/loa/sprint.md"),
+    },
+    Told {
+        phase: Phase::Implementation,
+        commands: Some("/run sprint-plan"),
+        sentence: "Do every sprint of grimoires/loa/sprint.md with its tests, and commit the work.",
+        verify: None,
+    },
+    Told {
+        phase: Phase::Audit,
+        commands: Some("Run /review-sprint, and when that is done /audit-sprint."),
+        sentence: "Review the work of this branch against grimoires/loa/sprint.md and look for faults of security. Write down every finding.",
+        verify: None,
+    },
+    Told {
+        phase: Phase::Submit,
+        commands: None,
+        sentence: "Push the branch and open a draft pull request that says what was done and how it was tested.",
+        verify: None,
+    },
+    Told {
+        phase: Phase::Deploy,
+        commands: Some("/deploy-production"),
+        sentence: "Bring the work to its users the way this project does it, and say how to take it back.",
+        verify: None,
+    },
+    Told {
+        phase: Phase::Learning,
+        commands: Some("/retrospective"),
+        sentence: "Look back at this work and write down what the next one should do otherwise.",
+        verify: None,
+    },
+];
+
+/// The same configuration with a prompt for every phase, to be done by this agent; with Loa's slash commands where it is
+/// one that knows such commands.
+#[must_use]
+pub fn template_for(backend: &str, knows_commands: bool) -> String {
+    let line = |line: &str| {
+        let told = TOLD.iter().find(|told| line == format!("    {}:", told.phase));
+        match told {
+            Some(told) => {
+                let prompt = told.commands.filter(|_| knows_commands).unwrap_or(told.sentence);
+                let verify = told.verify.map(|gate| format!("      verify: {gate}\n")).unwrap_or_default();
+                format!("{line}\n      prompt: {prompt}\n{verify}")
+            }
+            None if line.starts_with("  backend: ") => format!("  backend: {backend}\n"),
+            // An example of what stands there now.
+            None if line.starts_with("#      prompt: ") => String::new(),
+            None => format!("{line}\n"),
+        }
+    };
+    TEMPLATE.lines().map(line).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::{Origin, Source, resolve};
+    use super::super::{Command, Origin, Source, resolve};
     use super::*;
+
+    #[test]
+    fn every_phase_has_a_prompt_for_the_agent_that_was_asked_for() {
+        for (backend, commands) in [("claude", true), ("codex", false)] {
+            let settings = settings(&template_for(backend, commands));
+            assert_eq!(settings.default_backend(), backend);
+            for told in TOLD {
+                let phase = settings.phase(told.phase);
+                let prompt = phase.prompt.expect("a prompt");
+                assert_eq!(prompt, if commands { told.commands.unwrap_or(told.sentence) } else { told.sentence });
+                assert_eq!(prompt.contains('/') && !prompt.contains("grimoires"), commands && told.commands.is_some());
+                assert_eq!(phase.verify, told.verify.map(|gate| Command::Shell(gate.to_owned())), "{}", told.phase);
+            }
+        }
+        assert_eq!(TOLD.map(|told| told.phase).to_vec(), Phase::ALL);
+    }
 
     fn settings(text: &str) -> super::super::Settings {
         let source = Source { path: ".loa.config.yaml".into(), bytes: text.into() };

@@ -135,6 +135,10 @@ impl Stage {
             }
             None => None,
         };
+        let retry = match &work {
+            Some(Work::Agent(agent)) => settings.phase_retry(phase, &agent.backend),
+            Some(Work::Command(_)) | None => configured.retry,
+        };
         Ok(Self {
             phase,
             work,
@@ -142,8 +146,8 @@ impl Stage {
             env: configured.env,
             timeout: configured.timeout,
             idle_timeout: configured.idle_timeout,
-            retries: configured.retry.max,
-            backoff: configured.retry.backoff,
+            retries: retry.max,
+            backoff: retry.backoff,
             skip: configured.skip,
         })
     }

@@ -16,6 +16,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::Serialize;
 
 use crate::config::DockerSection;
 use crate::contract::{ContextLimits, EffortLevel};
@@ -94,7 +95,7 @@ impl Backends {
 }
 
 /// What a backend can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "a matrix of independent yes and no")]
 pub struct Capabilities {
     /// A later invocation can go on where an earlier one stopped.

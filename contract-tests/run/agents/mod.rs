@@ -2,9 +2,11 @@
 //! the agents themselves where they are installed.
 
 mod asked;
+mod backends;
 mod context;
 mod ends;
 mod limits;
+mod prompts;
 mod real;
 mod sessions;
 mod settings;

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::path::Path;
+use std::rc::Rc;
 
 use clap::{Args, Subcommand};
 
@@ -9,12 +10,13 @@ use super::agent_screen::AgentScreen;
 use super::args::LoaRun;
 use super::commands::{program, runtime};
 use super::given::settings;
-use crate::backend::every_backend;
+use super::refusal::of_prompt;
+use crate::backend::{every_backend, ready};
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::{Origin, Override, Settings};
 use crate::policy::{Class, ClassName};
-use crate::runner::{Answer, AskError, Backends, Bounds, Question, Surroundings, Thread, ask};
+use crate::runner::{Answer, AskError, Backend, Backends, Bounds, Question, Surroundings, Thread, ask};
 use crate::store::Layout;
 use crate::system::env;
 use crate::system::files::{self, FileError, Privacy};
@@ -140,8 +142,8 @@ pub(super) fn agent(layout: &Layout, verb: &AgentVerb, args: &LoaRun) -> Result<
 
 fn question(layout: &Layout, verb: &AgentVerb, settings: &Settings) -> Result<Question, Failure> {
     let name = settings.default_backend();
-    let backends = every_backend(settings);
-    let backend = backends.get(name).expect("the configuration was refused if nothing is known of it");
+    let known = settings.backend(name).expect("the configuration was refused if nothing is known of it");
+    let backend: Rc<dyn Backend> = ready(known, layout.workspace()).map_err(of_prompt)?.into();
     let asked = verb.asked();
     let (thread, system) = match verb {
         AgentVerb::Run { session: None, system, .. } => (Thread::New, system.as_deref()),
@@ -155,14 +157,14 @@ fn question(layout: &Layout, verb: &AgentVerb, settings: &Settings) -> Result<Qu
         say(format_args!("loa-run: {name} gives its sessions names of its own"));
     }
     let bounds = Bounds::from(settings);
-    let retry = settings.retry_of(name);
+    let retry = settings.agent_retry(name);
     Ok(Question {
         prompt: text(&asked.prompt)?,
         system: system.map(text).transpose()?,
         max_turns: asked.max_turns,
         effort: settings.effort().map(|effort| effort.default_level),
         limits: settings.limits(),
-        surroundings: surroundings(layout, &backends, name),
+        surroundings: surroundings(layout, &every_backend(settings), name),
         thread,
         retries: retry.max,
         backoff: retry.backoff,

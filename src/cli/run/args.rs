@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::agent::{AgentVerb, agent_help};
+use super::backends::{BACKENDS_HELP, BackendsVerb};
 use crate::cli::exit::SHARED_CODES;
-use crate::config::Override;
+use crate::config::{Override, built_in};
 use crate::contract::{Phase, ResolutionAction};
 
 /// Executes the phases of Loa's method unattended: retries, checkpoints, escalation
@@ -129,11 +130,20 @@ pub(super) enum Verb {
         #[command(subcommand)]
         verb: AgentVerb,
     },
+    /// Show which agents there are and what each can do, try them, or add one
+    #[command(after_help = BACKENDS_HELP, disable_help_subcommand = true)]
+    Backends {
+        #[command(subcommand)]
+        verb: Option<BackendsVerb>,
+    },
     /// Write a commented configuration
     Init {
         /// Add what belongs to a run, and not to the work, to .gitignore
         #[arg(long)]
         ignore: bool,
+        /// Give every phase a prompt for this agent: Loa's slash commands, or a plain sentence
+        #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(built_in()))]
+        backend: Option<String>,
     },
 }
 
@@ -144,6 +154,7 @@ fn after_help() -> String {
 const EXAMPLES: &str = "\
 Examples:
   loa-run init                        write a commented .loa.config.yaml
+  loa-run init --backend claude       the same, with a prompt for each phase
   loa-run run                         execute the eight phases
   loa-run run --plan plan.json        execute those of a file instead
   loa-run run --from audit --dry-run  say what would run
@@ -158,6 +169,7 @@ Examples:
   loa-run config --explain            see where each value comes from
   loa-run report                      see what happened: .loa-run/report.html
   loa-run agent run \"What is this?\"  ask one agent, outside of a run
+  loa-run backends                    see which agents there are
 
 Configuration, the strongest first:
   flags (--set), the environment, .loa.config.yaml,

@@ -9,26 +9,27 @@ use tokio::runtime::Runtime;
 use super::agent::agent;
 use super::answer::{answer, resolution, wait};
 use super::args::{LoaRun, Verb};
+use super::backends;
 use super::doctor::doctor;
 use super::explain::config;
 use super::given::{origin, overrides, planned, recorded_origin, settings};
 use super::halt::ask_to_halt;
+use super::init::init;
 use super::logs::logs;
-use super::refusal::of_run;
+use super::refusal::{of_prompt, of_run};
 use super::report::{escalations, report};
 use super::show::{plan_json, plan_text, print_json, status_text};
 use super::terminal::Terminal;
 use super::usage::usage;
 use crate::backend::backends;
-use crate::cli::console::{print, say};
+use crate::cli::console::print;
 use crate::cli::defect::guarded;
 use crate::cli::{ExitStatus, Failure, finish, parse};
-use crate::config::{FILE_NAME, TEMPLATE};
 use crate::runner::{Bounds, Call, End, Engine, Mode, Plan, Recorder, Request, Selection, state, status};
 use crate::store::Layout;
-use crate::system::files::{self, FileError, Privacy};
+use crate::system::files::FileError;
 use crate::system::process::{Interrupt, Interrupts};
-use crate::system::{env, git, guard};
+use crate::system::{env, guard};
 
 /// Runs `loa-run` on the process's own arguments.
 #[must_use]
@@ -62,7 +63,8 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
                 return dry(&plan, args.json);
             }
             let mode = if *fresh { Mode::Fresh } else { Mode::New };
-            let (backends, bounds) = (backends(&plan, &settings), Bounds::from(&settings));
+            let backends = backends(&plan, &settings, layout.workspace()).map_err(of_prompt)?;
+            let bounds = Bounds::from(&settings);
             let (overrides, program) = (overrides(&layout, args), program()?);
             let request = Request { layout, plan, backends, origin, overrides, bounds, mode, program };
             execute_and_wait(args, request, *wait)
@@ -81,7 +83,8 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
         Verb::Report { output, execution } => report(&layout, execution.as_deref(), output.as_deref(), args.json),
         Verb::Escalations { execution } => escalations(&layout, execution.as_deref(), args.json),
         Verb::Agent { verb } => agent(&layout, verb, args),
-        Verb::Init { ignore } => init(&layout, *ignore, args.json),
+        Verb::Backends { verb } => backends::backends(&layout, verb.as_ref(), args),
+        Verb::Init { ignore, backend } => init(&layout, *ignore, backend.as_deref(), args.json),
     }
 }
 
@@ -95,7 +98,8 @@ fn resumption(args: &LoaRun, layout: Layout, plan: Option<&Path>) -> Result<Requ
     };
     let settings = settings(&layout, args)?;
     let plan = planned(&origin, &settings).map_err(of_run)?;
-    let (backends, bounds, mode) = (backends(&plan, &settings), Bounds::from(&settings), Mode::Resume);
+    let backends = backends(&plan, &settings, layout.workspace()).map_err(of_prompt)?;
+    let (bounds, mode) = (Bounds::from(&settings), Mode::Resume);
     let (overrides, program) = (overrides(&layout, args), program()?);
     Ok(Request { layout, plan, backends, origin, overrides, bounds, mode, program })
 }
@@ -194,66 +198,4 @@ fn show_status(layout: &Layout, json: bool) -> Result<ExitStatus, Failure> {
         print(&status_text(&status))?;
     }
     Ok(ExitStatus::Success)
-}
-
-fn init(layout: &Layout, ignore: bool, json: bool) -> Result<ExitStatus, Failure> {
-    let path = layout.workspace().join(FILE_NAME);
-    let written = files::create_durably(&path, TEMPLATE.as_bytes(), Privacy::Shared);
-    let exists = |error: &FileError| error.source.kind() == std::io::ErrorKind::AlreadyExists;
-    let new = match written {
-        // Asked for the other file, nobody minds that this one is there.
-        Err(error) if ignore && exists(&error) => false,
-        Err(error) => {
-            let hint = exists(&error).then_some("a configuration is there already, and is never overwritten");
-            return Err(hint.into_iter().fold(Failure::new(ExitStatus::WriteFailed, error), Failure::hint));
-        }
-        Ok(()) => true,
-    };
-    let missing: Vec<&str> = Layout::OWN
-        .iter()
-        .filter(|folder| git::is_ignored(layout.workspace(), folder) == Some(false))
-        .copied()
-        .collect();
-    if ignore {
-        add_to_gitignore(layout, &missing)?;
-    }
-    if json {
-        print_json(
-            &json!({ "written": new.then_some(path), "ignored": ignore, "not_ignored": if ignore { vec![] } else { missing } }),
-        )?;
-    } else {
-        let kept = if new { "wrote" } else { "left as it is:" };
-        print(&format!("{kept} {}\n", path.display()))?;
-        if ignore && !missing.is_empty() {
-            print(&format!("added to .gitignore: {}\n", missing.join(", ")))?;
-        }
-        if !ignore && !missing.is_empty() {
-            let names: Vec<String> = missing.iter().map(|folder| format!("{folder}/")).collect();
-            say(format_args!(
-                "git would commit {}: `loa-run init --ignore` adds them to .gitignore",
-                names.join(" and ")
-            ));
-        }
-    }
-    Ok(ExitStatus::Success)
-}
-
-/// Adds folders to the workspace's `.gitignore`, and leaves what stands there as it is.
-fn add_to_gitignore(layout: &Layout, folders: &[&str]) -> Result<(), Failure> {
-    let path = layout.workspace().join(".gitignore");
-    let failed = |error: FileError| Failure::new(ExitStatus::WriteFailed, error);
-    let mut text = match files::read(&path, 16 << 20) {
-        Err(error) if error.is_not_found() => Vec::new(),
-        text => text.map_err(failed)?,
-    };
-    if folders.is_empty() {
-        return Ok(());
-    }
-    if !text.is_empty() && !text.ends_with(b"\n") {
-        text.push(b'\n');
-    }
-    for folder in folders {
-        text.extend(format!("{folder}/\n").bytes());
-    }
-    files::write_durably(&path, &text, Privacy::Shared).map_err(failed)
 }

@@ -2,12 +2,9 @@
 
 use std::path::Path;
 
-use serde::Serialize;
-
 use super::args::LoaRun;
+use super::check::{Check, State, told};
 use super::given::{origin, planned, recorded_origin, settings};
-use super::show::print_json;
-use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::runner::{Plan, Stage, Work};
 use crate::store::{Layout, RunStatus, read_past, read_record};
@@ -18,52 +15,11 @@ use crate::system::{env, files, git, sweep};
 const ROOM: u64 = 1 << 30;
 const LEAST_ROOM: u64 = 64 << 20;
 
-/// One thing that was looked at.
-#[derive(Debug, Serialize)]
-struct Check {
-    name: String,
-    state: State,
-    found: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    remedy: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum State {
-    Good,
-    Warning,
-    Bad,
-}
-
-impl Check {
-    fn new(name: &str, state: State, found: impl Into<String>, remedy: &str) -> Self {
-        let remedy = (state != State::Good).then(|| remedy.to_owned());
-        Self { name: name.to_owned(), state, found: found.into(), remedy }
-    }
-}
-
 /// Looks at everything, and ends with 2 when something is bad.
 pub(super) fn doctor(layout: &Layout, plan: Option<&Path>, args: &LoaRun) -> Result<ExitStatus, Failure> {
     let mut checks = programs(layout, plan, args);
     checks.extend([repository(layout), disk(layout), lock(layout), children(layout), records(layout), ignored(layout)]);
-    let bad = checks.iter().any(|check| check.state == State::Bad);
-    if args.json {
-        print_json(&serde_json::json!({ "good": !bad, "checks": checks }))?;
-    } else {
-        print(&checks.iter().map(line).collect::<String>())?;
-    }
-    Ok(if bad { ExitStatus::HumanNeeded } else { ExitStatus::Success })
-}
-
-fn line(check: &Check) -> String {
-    let word = match check.state {
-        State::Good => "good",
-        State::Warning => "warn",
-        State::Bad => "BAD ",
-    };
-    let remedy = check.remedy.as_ref().map(|remedy| format!("      do: {remedy}\n")).unwrap_or_default();
-    format!("{word}  {}: {}\n{remedy}", check.name, check.found)
+    told(&checks, args.json)
 }
 
 /// The configuration, and every program that its phases name.
@@ -113,7 +69,7 @@ fn plan_programs(plan: &Plan, workspace: &Path, binary: &dyn Fn(&str) -> String)
 }
 
 /// Where a program lies that is named by path or looked up in `PATH`.
-fn find(program: &str, workspace: &Path) -> Option<String> {
+pub(super) fn find(program: &str, workspace: &Path) -> Option<String> {
     if program.contains('/') {
         let path = workspace.join(program);
         return files::is_program(&path).then(|| path.display().to_string());

@@ -6,7 +6,7 @@ use super::args::{LoaRun, Verb};
 use super::refusal::{of_config, of_run};
 use crate::cli::console::say;
 use crate::cli::{ExitStatus, Failure};
-use crate::config::{FILE_NAME, Origin, Override, Settings, USER_FILE, from_environment, load};
+use crate::config::{FILE_NAME, Origin, Override, Settings, USER_FILE, from_environment, load, read_old_names};
 use crate::diag::render::all;
 use crate::runner::{Plan, RunError, read_plan};
 use crate::store::{Layout, OriginKind, RecordedOverride, RunOrigin, RunStatus, read_record};
@@ -14,12 +14,14 @@ use crate::system::env;
 use crate::system::files::{self, FileError};
 
 pub(super) fn settings(layout: &Layout, args: &LoaRun) -> Result<Settings, Failure> {
-    let mut overrides = from_environment(&env::vars());
+    let variables = env::vars();
+    let old = read_old_names(layout.workspace(), env::home().as_deref(), &variables).map_err(of_config)?;
+    let mut overrides = from_environment(&variables);
     overrides.extend(remembered(layout, &args.command).into_iter().map(remembered_override));
     overrides.extend(given(args));
     let path = layout.workspace().join(FILE_NAME);
     let user = env::config_home().map(|folder| folder.join(USER_FILE));
-    let settings = load(&path, user.as_deref(), overrides).map_err(of_config)?;
+    let settings = load(&path, user.as_deref(), overrides, &old).map_err(of_config)?;
     warn(&path, &settings);
     Ok(settings)
 }
@@ -41,7 +43,7 @@ pub(super) fn overrides(layout: &Layout, args: &LoaRun) -> Vec<RecordedOverride>
 
 /// What the command lines of the execution at hand said, unless it is over, a new one is asked for, or none is meant.
 fn remembered(layout: &Layout, verb: &Verb) -> Vec<RecordedOverride> {
-    if matches!(verb, Verb::Run { .. } | Verb::Agent { .. }) {
+    if matches!(verb, Verb::Run { .. } | Verb::Agent { .. } | Verb::Backends { .. }) {
         return Vec::new();
     }
     // A record that cannot be read is for whoever needs it to complain about.

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::args::LoaRun;
 use super::commands::{call_json, runtime};
 use super::given::{planned, recorded_origin, settings};
-use super::refusal::of_run;
+use super::refusal::{of_prompt, of_run};
 use super::show::print_json;
 use super::terminal::{Terminal, surfaced};
 use crate::backend::backends;
@@ -36,7 +36,8 @@ pub(super) fn ask_to_halt(layout: &Layout, args: &LoaRun) -> Result<ExitStatus, 
 fn tell(layout: &Layout, args: &LoaRun, execution: &ExecutionId, call: &Call) -> Result<(), Failure> {
     let known = settings(layout, args).and_then(|settings| {
         let plan = recorded_origin(layout).and_then(|origin| planned(&origin, &settings).map_err(of_run))?;
-        Ok((Bounds::from(&settings), backends(&plan, &settings).withheld_from(None)))
+        let backends = backends(&plan, &settings, layout.workspace()).map_err(of_prompt)?;
+        Ok((Bounds::from(&settings), backends.withheld_from(None)))
     });
     match known {
         Err(failure) => say(format_args!("loa-run: nobody else was told: {}", failure.text())),

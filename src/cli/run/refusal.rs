@@ -1,5 +1,6 @@
 //! What went wrong, as an exit code with hints: one exhaustive match an error.
 
+use crate::backend::PromptError;
 use crate::cli::{ExitStatus, Failure};
 use crate::config::ConfigError;
 use crate::diag::render::all;
@@ -37,6 +38,15 @@ pub(super) fn of_run(error: RunError) -> Failure {
         RunError::Host { .. } => (ExitStatus::Internal, Vec::new()),
     };
     hints.into_iter().fold(Failure::new(status, error), Failure::hint)
+}
+
+pub(super) fn of_prompt(error: PromptError) -> Failure {
+    let hint = match &error {
+        PromptError::Unreadable { .. } => "make the file, or correct its name: it is relative to the workspace",
+        PromptError::Outside { .. } => "put the file into the workspace",
+        PromptError::NoText { .. } => "save it as UTF-8",
+    };
+    Failure::new(ExitStatus::Config, error).hint(hint)
 }
 
 pub(super) fn of_config(error: ConfigError) -> Failure {

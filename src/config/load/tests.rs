@@ -144,7 +144,7 @@ fn the_users_own_file_goes_behind_the_workspaces_and_before_the_defaults() {
     let user = |text: &str| Some(Source { path: "/home/u/.config/loa-run/config.yaml".into(), bytes: text.into() });
     let ours = "runtime:\n  retry: { max: 1, initial_ms: 7 }\n  phases: { audit: { command: [make, audit] } }\n";
     let theirs = "runtime:\n  retry: { max: 2 }\n  phases: { audit: { command: [\"true\"] } }\n";
-    let settings = resolve_over(user(ours), Some(source(theirs)), Vec::new()).expect("valid");
+    let settings = resolve_over(user(ours), Some(source(theirs)), Vec::new(), &[]).expect("valid");
     let audit = settings.phase(Phase::Audit);
     assert_eq!((audit.retry.max, audit.retry.backoff.initial), (2, Duration::from_millis(7)));
     assert_eq!(audit.command.expect("a command").argv(), ["true"], "a list is taken whole");
@@ -158,13 +158,13 @@ fn the_users_own_file_goes_behind_the_workspaces_and_before_the_defaults() {
 fn what_is_wrong_with_the_users_own_file_is_said_of_that_file() {
     let user = |text: &str| Some(Source { path: "/u.yaml".into(), bytes: text.into() });
     let Err(ConfigError::Invalid { source_file, findings }) =
-        resolve_over(user("runtime: { retries: {} }"), Some(source("{}")), Vec::new())
+        resolve_over(user("runtime: { retries: {} }"), Some(source("{}")), Vec::new(), &[])
     else {
         panic!("accepted");
     };
     assert_eq!((source_file.expect("a file").path, findings.len()), ("/u.yaml".into(), 1));
     let crossed = "autonomous_agent: { context: { hard_limit_tokens: 1000 } }";
-    let Err(ConfigError::Invalid { source_file, findings }) = resolve_over(user(crossed), None, Vec::new()) else {
+    let Err(ConfigError::Invalid { source_file, findings }) = resolve_over(user(crossed), None, Vec::new(), &[]) else {
         panic!("accepted");
     };
     assert_eq!(source_file, None, "the place is in a file that is not shown");

@@ -220,7 +220,8 @@ impl Asking<'_> {
             Repeat::Later(asked) => {
                 let delay = self.question.backoff.delay(repeats.made, fastrand::f64());
                 *repeats = repeats.and_one(&end.class);
-                clock::now().later(delay.max(asked.unwrap_or_default())).wall()
+                let delay = delay.max(asked.unwrap_or_default());
+                clock::now().later(Duration::from_millis(millis(delay))).wall()
             }
             Repeat::Reset(known) => {
                 let until = known.unwrap_or_else(|| clock::now().later(unknown_reset(self.unknown_limits)).wall());
@@ -303,6 +304,10 @@ impl Asking<'_> {
         let session = self.session.take().filter(|_| self.capabilities.resumes);
         Answer { end, session, text, interrupted, denied: self.denied }
     }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The prompt of an agent that cannot go on with its session: what it said, and what it is told now.

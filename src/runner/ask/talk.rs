@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::agent::prompt;
 use super::super::port::{AgentEnd, AgentEvent, Invocation, Task};
 use super::super::watch::TICK;
-use super::{AskEvent, Asking, Begins, Thread, retold};
+use super::{AskEvent, Asking, Begins, Thread, millis, retold};
 use crate::policy::{Class, RedactedStream};
 use crate::system::process::{Interrupt, Piece, Stream, kill_group};
 
@@ -150,10 +150,6 @@ impl Asking<'_> {
             self.listener.wrote(&Piece { stream: Stream::Stderr, bytes });
         }
     }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A program that the host cannot start will not start next time either.

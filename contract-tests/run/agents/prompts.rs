@@ -1,0 +1,63 @@
+//! What stands around an agent's prompts.
+
+use super::{Player, StandIn};
+
+const AROUND: &str =
+    "prompts: { pre_system: '@system.md', post_system: Be brief., pre_user: Before., post_user: '@user.md' }";
+
+/// A stand-in whose prompts have texts around them.
+fn wrapped(prompts: &str) -> StandIn {
+    let agent = StandIn::new(Player::Claude);
+    agent.workspace.write("system.md", "You are careful.\n");
+    agent.workspace.write("user.md", "Behind.\n");
+    let config = agent.workspace.read(".loa.config.yaml");
+    agent.workspace.config(&config.replace("{ binary:", &format!("{{ {prompts}, binary:")));
+    agent.plays("rest", "success", 0);
+    agent
+}
+
+#[test]
+fn a_new_session_is_told_all_of_it_and_an_old_one_what_belongs_to_the_prompt() {
+    let agent = wrapped(AROUND);
+    agent.workspace.loa(&["agent", "run", "--system", "Know this.", "Do it."]).exits(0);
+    let told = agent.arguments(1);
+    assert!(told.contains("--append-system-prompt\nYou are careful.\nKnow this.\nBe brief.\n"), "{told}");
+    assert!(told.ends_with("--\nBefore.\nDo it.\nBehind.\n"), "{told}");
+    agent.workspace.loa(&["agent", "run", "Do it."]).exits(0);
+    let told = agent.arguments(2);
+    assert!(told.contains("--append-system-prompt\nYou are careful.\nBe brief.\n"), "without one of its own: {told}");
+    agent.workspace.loa(&["agent", "resume", "s-1", "Go on."]).exits(0);
+    let told = agent.arguments(3);
+    assert!(told.ends_with("--\nBefore.\nGo on.\nBehind.\n") && !told.contains("--append-system-prompt"), "{told}");
+}
+
+#[test]
+fn a_phase_is_told_it_too() {
+    let agent = wrapped(AROUND);
+    agent.run().exits(0);
+    let told = agent.arguments(1);
+    assert!(
+        told.contains("You are careful.\nBe brief.\n") && told.ends_with("--\nBefore.\nDesign it.\nBehind.\n"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_or_lies_outside_keeps_everything_from_starting() {
+    for (prompts, says) in [
+        (
+            "prompts: { pre_user: '@none.md' }",
+            ["runtime.backends.claude.prompts.pre_user", "none.md", "relative to the workspace"],
+        ),
+        (
+            "prompts: { post_system: '@/etc/passwd' }",
+            ["runtime.backends.claude.prompts.post_system", "/etc/passwd", "outside"],
+        ),
+    ] {
+        let agent = wrapped(prompts);
+        agent.run().exits(78).says(&says);
+        agent.workspace.loa(&["agent", "run", "Do it."]).exits(78).says(&says);
+        assert_eq!(agent.starts(), 0);
+        assert!(!agent.workspace.path(".loa-run").exists(), "no execution was begun");
+    }
+}
