@@ -5,7 +5,8 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Section `runtime.backends.<name>.docker`. The container is there and runs; the workspace is mounted in it.
+/// Section `runtime.backends.<name>.docker`. The container is there and runs, and the workspace is mounted in it: at its own path
+/// where the agent is to find the files by which a stage speaks to the run (`LOA_RESULT_FILE` and its like).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DockerSection {

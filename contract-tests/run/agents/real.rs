@@ -20,15 +20,15 @@ routes:
 ";
 
 /// The scripted model, for as long as this lives.
-struct Model {
+pub(super) struct Model {
     child: Child,
-    address: String,
+    pub(super) address: String,
     /// Held, so that it can go on saying what it is asked.
     _said: BufReader<ChildStdout>,
 }
 
 impl Model {
-    fn start(workspace: &Workspace, script: &str) -> Self {
+    pub(super) fn start(workspace: &Workspace, script: &str) -> Self {
         workspace.write("model.yaml", script);
         let mut command = Command::new(env!("CARGO_BIN_EXE_loa-conform"));
         command.args(["model", "--json", "--script"]).arg(workspace.path("model.yaml"));

@@ -1,0 +1,218 @@
+//! Agents in a container. The client and the daemon are stand-ins (`fixtures/docker/docker`) that keep what matters: who ends
+//! the client does not end what runs inside.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::json;
+
+use super::standin::recordings;
+use crate::run::workspace::{Ran, collected};
+use crate::run::{Workspace, until};
+
+/// A workspace whose only phase is `design`, and a daemon beside it.
+struct Dock {
+    workspace: Workspace,
+    daemon: Child,
+}
+
+impl Dock {
+    fn new() -> Self {
+        let workspace = Workspace::only(&[]);
+        let plan = json!({ "phases": [{ "id": "design", "prompt": "Design it." }] });
+        workspace.write("plan.json", &plan.to_string());
+        let mut daemon = Command::new(docker());
+        daemon.arg("serve").arg(workspace.path("socket")).stdin(Stdio::null());
+        let daemon = daemon.spawn().expect("python3 starts");
+        let dock = Self { workspace, daemon };
+        until("the daemon listens", || dock.workspace.path("socket").exists());
+        dock
+    }
+
+    /// What the agent is, and how the phase is bounded.
+    fn configured(&self, section: &str, phase: &str) {
+        let folder = self.workspace.path("");
+        self.workspace.config(&format!(
+            "runtime:\n  backend: mine\n  retry: {{ initial_ms: 1, max_ms: 1 }}\n  phases: {{ design: {{ {phase} }} }}\n  backends:\n    mine:\n      docker: {{ container: box, user: me, workdir: '{}', program: '{}' }}\n{section}",
+            folder.display(),
+            docker().display(),
+        ));
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.workspace.command(arguments);
+        command.env("DOCKER_HOST", self.workspace.path("socket"));
+        command.env("MY_KEY", "sk-dummy-of-the-agent").env("SOMETHING_ELSE", "of the host");
+        command
+    }
+
+    fn start(&self) -> Child {
+        self.command(&["run", "--plan", "plan.json"]).spawn().expect("loa-run starts")
+    }
+
+    fn run(&self) -> Ran {
+        collected(self.start())
+    }
+
+    fn classes(&self) -> Vec<String> {
+        let text = self.workspace.read(".loa-run/sessions/design.yaml");
+        text.lines()
+            .filter_map(|line| Some(line.trim().split_once("class: '")?.1.trim_end_matches('\'').to_owned()))
+            .collect()
+    }
+
+    /// Whether the process whose id stands in this file runs.
+    fn lives(&self, file: &str) -> bool {
+        let pid = self.workspace.read(file);
+        fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z "))
+    }
+}
+
+impl Drop for Dock {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(self.daemon.id().to_string()).status();
+        let _ = self.daemon.wait();
+    }
+}
+
+fn docker() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/docker/docker")
+}
+
+/// Deaf to TERM, with a child that has left its group; both leave their ids.
+const DEAF: &str = "trap '' TERM; setsid sh -c 'echo $$ > child; exec sleep 60' & echo $$ > pid; sleep 60; sleep 60";
+
+#[test]
+fn an_agent_in_a_container_is_given_what_is_its_own_and_no_secret_stands_on_a_command_line() {
+    let dock = Dock::new();
+    dock.configured(
+        "      run: [sh, -c, 'env > seen; pwd > where; echo said apart >&2; echo \"All is $1.\"', it, '{prompt}']\n      env: { GREETING: hello to you, PATH: '/usr/bin:/bin' }\n      credentials: [MY_KEY, NOT_THERE]\n",
+        "",
+    );
+    dock.run().exits(0);
+    let seen = dock.workspace.read("seen");
+    for variable in
+        ["GREETING=hello to you\n", "MY_KEY=sk-dummy-of-the-agent\n", "PATH=/usr/bin:/bin\n", "LOA_PHASE=design\n"]
+    {
+        assert!(seen.contains(variable), "{variable}{seen}");
+    }
+    assert!(!seen.contains("SOMETHING_ELSE") && !seen.contains("NOT_THERE"), "{seen}");
+    let place = |path: PathBuf| fs::canonicalize(path).expect("it is there");
+    assert_eq!(place(dock.workspace.read("where").trim().into()), place(dock.workspace.path("")));
+    assert_eq!(dock.workspace.checkpoint("design")["summary"], "UNVERIFIED: All is Design it..");
+    assert!(dock.workspace.read(".loa-run/logs/design-1.log").contains("said apart"));
+    let calls = dock.workspace.read("socket.calls");
+    assert!(!calls.contains("sk-dummy") && !calls.contains("hello to you"), "{calls}");
+    for call in calls.lines() {
+        let words: Vec<String> = serde_json::from_str(call).expect("a list");
+        assert_eq!(words[..3], ["-i", "-u", "me"], "{call}");
+        assert!(!words.contains(&"-t".to_owned()) && words.contains(&"box".to_owned()), "{call}");
+    }
+}
+
+#[test]
+fn an_agent_that_takes_too_long_is_ended_inside() {
+    let dock = Dock::new();
+    let script = format!("test -f pid && {{ echo Done.; exit 0; }}; {DEAF}");
+    dock.workspace.write("agent", &script);
+    dock.configured("      run: [sh, agent, '{prompt}']\n", "timeout_ms: 2500");
+    let run = dock.start();
+    until("the agent works", || !dock.workspace.read("pid").is_empty() && !dock.workspace.read("child").is_empty());
+    assert!(dock.lives("pid") && dock.lives("child"));
+    collected(run).exits(0).says(&["stopped after 2.5 s"]);
+    assert_eq!(dock.classes(), ["timed_out", "done"]);
+    until("nothing is left inside", || !dock.lives("pid") && !dock.lives("child"));
+}
+
+#[test]
+fn an_agent_that_is_asked_to_end_says_its_last_words() {
+    let dock = Dock::new();
+    dock.workspace.write("agent", "trap 'echo farewell; exit 7' TERM; echo $$ > pid; sleep 60 & wait");
+    dock.configured("      run: [sh, agent, '{prompt}']\n", "");
+    let run = dock.start();
+    until("the agent works", || !dock.workspace.read("pid").is_empty());
+    assert!(Command::new("kill").args(["-INT", &run.id().to_string()]).status().expect("kill runs").success());
+    collected(run).exits(130);
+    assert!(dock.workspace.read(".loa-run/logs/design-1.log").contains("farewell"));
+    assert!(dock.workspace.read(".loa-run/sessions/design.yaml").contains("code: 7"));
+    assert!(!dock.lives("pid"));
+}
+
+#[test]
+fn after_kill_9_nothing_is_left_inside() {
+    let dock = Dock::new();
+    dock.workspace.write("agent", DEAF);
+    dock.configured("      run: [sh, agent, '{prompt}']\n", "");
+    let mut run = dock.start();
+    until("the agent works", || !dock.workspace.read("pid").is_empty() && !dock.workspace.read("child").is_empty());
+    run.kill().expect("killed");
+    run.wait().expect("awaited");
+    until("nothing is left inside", || !dock.lives("pid") && !dock.lives("child"));
+}
+
+#[test]
+fn what_an_agent_leaves_behind_inside_ends_with_it() {
+    let dock = Dock::new();
+    dock.workspace.write("agent", "setsid sh -c 'echo $$ > child; exec sleep 60' >/dev/null 2>&1 & until test -s child; do sleep 0.01; done; echo Done.");
+    // A dead process that nobody has awaited yet is gone too.
+    dock.workspace.write(
+        "gone",
+        r#"read -r line <"/proc/$(cat child)/stat" || exit 0; case "$line" in *") Z "*) ;; *) exit 1 ;; esac"#,
+    );
+    dock.configured("      run: [sh, agent, '{prompt}']\n", "verify: [sh, gone]");
+    dock.run().exits(0);
+    assert!(!dock.lives("child"));
+}
+
+#[test]
+fn every_backend_runs_in_a_container() {
+    let dock = Dock::new();
+    let replay = dock.workspace.path("replay");
+    fs::create_dir_all(replay.join("rest")).expect("made");
+    fs::copy(recordings().join("claude-code/success.jsonl"), replay.join("rest/stream")).expect("copied");
+    let section = format!(
+        "      kind: claude\n      binary: '{}'\n      env: {{ REPLAY: '{}' }}\n",
+        recordings().join("replay").display(),
+        replay.display()
+    );
+    dock.configured(&section, "");
+    dock.run().exits(0);
+    assert_eq!(dock.classes(), ["done"]);
+
+    let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/acp/agent.py");
+    let acp = dock.workspace.path("acp");
+    fs::create_dir_all(&acp).expect("made");
+    let abilities = json!({ "initialize": { "protocolVersion": 1, "agentCapabilities": { "loadSession": true } } });
+    let waits = json!([{ "say": "I work." }, { "run": "trap '' TERM; echo $$ > child; sleep 60; sleep 60" }, { "await": "never" }]);
+    let done = json!([{ "say": "All done." }, { "end": { "stopReason": "end_turn" } }]);
+    for (start, turn) in [("1", waits), ("rest", done)] {
+        fs::write(acp.join(format!("{start}.json")), json!({ "replies": abilities, "turn": turn }).to_string())
+            .expect("written");
+    }
+    let section = format!(
+        "      kind: acp\n      run: [python3, '{}']\n      env: {{ ACP: '{}' }}\n",
+        agent.display(),
+        acp.display()
+    );
+    dock.configured(&section, "idle_timeout_ms: 2500");
+    dock.run().exits(0);
+    assert_eq!(dock.classes(), ["timed_out", "done"]);
+    let heard = fs::read_to_string(acp.join("heard-1.jsonl")).expect("it heard");
+    assert!(heard.contains("session/cancel"), "{heard}");
+    until("nothing is left inside", || !dock.lives("child"));
+}
+
+#[test]
+fn a_container_that_is_not_there_is_no_success() {
+    let dock = Dock::new();
+    dock.configured("      run: [sh, -c, 'true', it, '{prompt}']\n", "");
+    let config = dock.workspace.read(".loa.config.yaml").replace("container: box", "container: gone");
+    dock.workspace.config(&config);
+    dock.run().exits(2);
+    assert!(dock.workspace.read(".loa-run/logs/design-1.log").contains("No such container: gone"));
+    let config = config.replace(&docker().display().to_string(), "/nonexistent/docker");
+    dock.workspace.config(&config);
+    dock.workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(2);
+    assert_eq!(dock.workspace.checkpoint("design")["errors"][0]["code"], "SPAWN_FAILED");
+}
