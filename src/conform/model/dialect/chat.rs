@@ -30,7 +30,8 @@ pub(super) fn read(body: &Value) -> Result<Asked, Rejected> {
     let tools: Vec<Tool> = body["tools"].as_array().into_iter().flatten().map(tool).collect();
     let names = tools.iter().map(|tool| tool.name.clone()).collect();
     let stream = body["stream"].as_bool().unwrap_or(false);
-    let level = if body["reasoning_effort"].is_string() { &body["reasoning_effort"] } else { &body["reasoning"]["effort"] };
+    let level =
+        if body["reasoning_effort"].is_string() { &body["reasoning_effort"] } else { &body["reasoning"]["effort"] };
     let prompt = Prompt {
         model,
         stream,

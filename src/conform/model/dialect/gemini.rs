@@ -167,7 +167,9 @@ fn words(kind: ErrorKind) -> (u16, &'static str, &'static str) {
     let exhausted = |message| (429, "RESOURCE_EXHAUSTED", message);
     match kind {
         ErrorKind::InvalidRequest => invalid("Request contains an invalid argument."),
-        ErrorKind::Credit | ErrorKind::Quota => exhausted("You exceeded your current quota, please check your plan and billing details."),
+        ErrorKind::Credit | ErrorKind::Quota => {
+            exhausted("You exceeded your current quota, please check your plan and billing details.")
+        }
         ErrorKind::PromptTooLong => {
             invalid("The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).")
         }

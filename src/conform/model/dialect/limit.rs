@@ -30,7 +30,8 @@ pub(super) fn tell(dialect: Dialect, kind: ErrorKind, wait: Option<u32>, now: i6
             ]);
         }
         (Dialect::Anthropic, ErrorKind::RateLimit) => headers.extend(wait.iter().flat_map(|wait| {
-            let reset = Timestamp::from_second(now + i64::from(*wait)).map_or_else(|_| String::new(), |at| at.to_string());
+            let reset =
+                Timestamp::from_second(now + i64::from(*wait)).map_or_else(|_| String::new(), |at| at.to_string());
             [
                 ("anthropic-ratelimit-requests-limit", "50".to_owned()),
                 ("anthropic-ratelimit-requests-remaining", "0".to_owned()),
@@ -65,9 +66,8 @@ fn details(kind: ErrorKind, wait: Option<u32>) -> Value {
             }]
         })
     });
-    let retry = wait.map(|wait| {
-        json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": format!("{wait}s")})
-    });
+    let retry =
+        wait.map(|wait| json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": format!("{wait}s")}));
     let parts: Vec<Value> = quota.into_iter().chain(retry).collect();
     if parts.is_empty() { Value::Null } else { parts.into() }
 }

@@ -254,7 +254,11 @@ fn errors_are_the_vendors_own() {
         let refusal = Refusal { kind: Some(kind), ..Refusal::default() };
         let failure = Dialect::Anthropic.error(&refusal, "m", STAMP);
         let retry = if matches!(anthropic, 429 | 500 | 529) { "true" } else { "false" };
-        assert_eq!((failure.status, failure.headers), (anthropic, vec![("x-should-retry", retry.to_owned())]), "{kind}");
+        assert_eq!(
+            (failure.status, failure.headers),
+            (anthropic, vec![("x-should-retry", retry.to_owned())]),
+            "{kind}"
+        );
         assert_eq!(failure.body["error"]["type"], word, "{kind}");
         assert_eq!((&failure.body["type"], failure.body["request_id"].is_string()), (&json!("error"), true));
         let failure = Dialect::Responses.error(&refusal, "m", STAMP);
