@@ -202,6 +202,31 @@ fn a_stall_lasts_until_the_client_leaves() {
 }
 
 #[test]
+fn a_server_that_is_away_refuses_connections_and_comes_back_to_the_same_address() {
+    let model = model(json!({"steps": [{"text": "one", "away_ms": 400}, {"text": "two"}]}));
+    let address = model.address();
+    let mut idle = connect(address);
+    let body = turn(true);
+    let mut client = connect(address);
+    client.write_all((head("POST", MESSAGES, "", body.len()) + &body).as_bytes()).expect("sent");
+    let first = received(client);
+    assert!(first.end.is_ok() && first.text().ends_with("\r\n0\r\n\r\n"), "whole, then closed: {}", first.text());
+    idle.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    assert_eq!(idle.read(&mut [0; 1]).map_err(|error| error.kind()).unwrap_or(0), 0, "other connections end, too");
+    let refused = TcpStream::connect(address).expect_err("nobody listens");
+    assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+    let since = Instant::now();
+    while TcpStream::connect(address).is_err() {
+        assert!(since.elapsed() < PATIENCE, "it never came back");
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(send(address, MESSAGES, "", &turn(false)).json()["content"][0]["text"], "two");
+    let seen = ended(&model);
+    assert_eq!(seen.iter().map(|request| request.away_ms).collect::<Vec<_>>(), [Some(400), None]);
+    assert!(seen[1].at >= seen[0].ended.expect("it ended") + 400, "{seen:?}");
+}
+
+#[test]
 fn a_model_that_is_dropped_closes_its_connections() {
     let model = model(json!({"steps": [{"stall": "before_headers"}]}));
     let address = model.address();

@@ -198,6 +198,16 @@ vocabulary! {
         NoToolResult = "no-tool-result",
         /// The result of the model's tool call does not say how the command ended.
         CodeLost = "code-lost",
+        /// An event ends the stream, but others follow it.
+        NotAtLast = "not-at-last",
+        /// What only one of two sessions knew reached the model from the other, or both go by one name.
+        SessionsMixed = "sessions-mixed",
+        /// The requests do not say how hard the model is to think.
+        EffortLost = "effort-lost",
+        /// What the memory file says did not reach the model.
+        MemoryUnread = "memory-unread",
+        /// What was not allowed was done.
+        NotPrevented = "not-prevented",
         /// This machine does not let the judge see it.
         NoIsolation = "no-isolation",
     }

@@ -212,6 +212,7 @@ mod tests {
             answer: Answered::Stall,
             status: None,
             usage: None,
+            away_ms: None,
             fault: None,
             prompt: None,
         }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::FailureClass;
-use crate::conform::model::Script;
+use super::AgentExpectation;
+use crate::conform::model::{Script, Step};
 use crate::conform::{Draw, TimeMethod};
 use crate::contract::vocabulary;
 
@@ -37,12 +37,18 @@ pub struct AgentCase {
     /// Files laid into the workspace before the first step: path to content.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
+    /// What the agent's memory file says, laid into the workspace under the name that the manifest has for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
     /// Knobs of the agent that the case turns. One that the manifest lacks makes a `scaled` case not observed; a `real` case
-    /// only takes longer.
+    /// only takes longer, unless the knob is `effort` or `permissions`.
     #[serde(default)]
-    pub knobs: BTreeMap<AgentKnob, u64>,
+    pub knobs: BTreeMap<AgentKnob, KnobValue>,
     /// What the model answers, over all steps together.
     pub model: Script,
+    /// What it answers to side requests, by their names, instead of the manifest's reply.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub side: BTreeMap<String, Step>,
     /// What the judge does, in order.
     pub steps: Vec<AgentStep>,
     /// What must be seen; every entry is checked, and all must hold.
@@ -60,6 +66,37 @@ vocabulary! {
         Silence = "silence",
         /// How many tokens of context bring on a compaction.
         CompactAt = "compact_at",
+        /// How hard the model is to think, by a word.
+        Effort = "effort",
+        /// What the model's commands may do; `read` is nothing that changes anything.
+        Permissions = "permissions",
+    }
+}
+
+impl AgentKnob {
+    /// Whether a case that turns it means nothing without it; the others only take longer.
+    #[must_use]
+    pub fn is_the_point(self) -> bool {
+        matches!(self, Self::Effort | Self::Permissions)
+    }
+}
+
+/// What a knob is turned to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum KnobValue {
+    /// A number, in the knob's unit.
+    Figure(u64),
+    /// A word.
+    Word(String),
+}
+
+impl std::fmt::Display for KnobValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Figure(figure) => figure.fmt(f),
+            Self::Word(word) => word.fmt(f),
+        }
     }
 }
 
@@ -101,6 +138,15 @@ pub struct Errand {
     /// The session of a `resume`.
     #[serde(default)]
     pub session: WhichSession,
+    /// Where it is started.
+    #[serde(default, skip_serializing_if = "WhichFolder::is_usual")]
+    pub folder: WhichFolder,
+    /// What is wrong with the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spoilt: Option<Spoilt>,
+    /// What another one is asked to do, which is started in the same folder at the same time, in a session of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<String>,
     /// A signal to the agent's own process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturb: Option<Disturbance>,
@@ -125,6 +171,36 @@ pub enum WhichSession {
     Unknown,
 }
 
+/// In which folder an agent is started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhichFolder {
+    /// In the workspace.
+    #[default]
+    Workspace,
+    /// In another folder, which is empty.
+    Elsewhere,
+}
+
+impl WhichFolder {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_usual(&self) -> bool {
+        *self == Self::Workspace
+    }
+}
+
+vocabulary! {
+    /// What is wrong with a call.
+    pub enum Spoilt ("way to spoil a call") {
+        /// The prompt is left out.
+        NoPrompt = "no_prompt",
+        /// There is an option that nobody knows.
+        UnknownFlag = "unknown_flag",
+        /// It is told to work in a folder that is not there.
+        MissingFolder = "missing_folder",
+    }
+}
+
 /// A signal, and when it is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -143,105 +219,6 @@ pub enum Occasion {
     Requests(usize),
     /// Once this file of the workspace is there; a tool's own command makes it, so the tool then runs.
     File(String),
-}
-
-/// One effect that must be seen. Each failed one yields a reason code of its own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum AgentExpectation {
-    /// The agent ended by itself in the step, with this code where one is given.
-    Ends {
-        /// Which step, counted from 0.
-        step: usize,
-        /// Its exit code, where the clause demands one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        code: Option<i32>,
-    },
-    /// The agent ended in the step, not by the judge's limit, and not with 0; a signal that it died by is no success either.
-    NoSuccess {
-        /// Which step, counted from 0.
-        step: usize,
-    },
-    /// How often the model was asked in the step, side requests aside.
-    Requests {
-        /// Which step, counted from 0.
-        step: usize,
-        /// At least so often.
-        at_least: usize,
-        /// At most so often.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        at_most: Option<usize>,
-    },
-    /// The waits between the requests of the step.
-    Gaps {
-        /// Which step, counted from 0.
-        step: usize,
-        /// How many there must be at least.
-        at_least: usize,
-        /// Each is at least so long, in milliseconds.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        each_ms: Option<u64>,
-        /// The last is at least this many times the first.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        growth: Option<f64>,
-    },
-    /// The stream tells, in fields and not in prose, that the run failed and of which class the failure is.
-    Told {
-        /// Which step, counted from 0.
-        step: usize,
-        /// The class.
-        class: FailureClass,
-    },
-    /// The first event of the step's stream names the session.
-    SessionAtFirst {
-        /// Which step, counted from 0.
-        step: usize,
-    },
-    /// The step's stream names the session that the first step's named.
-    SameSession {
-        /// Which step, counted from 0.
-        step: usize,
-    },
-    /// The first request of the step holds all of these texts.
-    Carried {
-        /// Which step, counted from 0.
-        step: usize,
-        /// The texts.
-        texts: Vec<String>,
-    },
-    /// A result of the model's tool call came back to it, with this text, and says that the command ended with this code.
-    ToolExit {
-        /// Which step, counted from 0.
-        step: usize,
-        /// A text that the command printed.
-        marker: String,
-        /// The command's exit code.
-        code: i32,
-    },
-    /// A file of the workspace has exactly these bytes after the last step.
-    File {
-        /// Path, relative to the workspace.
-        path: String,
-        /// Its content.
-        content: String,
-    },
-    /// The stream's usage equals what the model's answers of the step said.
-    Usage {
-        /// Which step, counted from 0.
-        step: usize,
-    },
-    /// The context was compacted in the step, and the stream tells it.
-    CompactionTold {
-        /// Which step, counted from 0.
-        step: usize,
-    },
-    /// The run ended at its bound of turns, with a status that no other ending has: an event, or an exit code.
-    TurnLimitTold {
-        /// Which step, counted from 0.
-        step: usize,
-    },
-    /// No process of the case was left after any step.
-    NoOrphans,
 }
 
 fn default_limit() -> u64 {

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::AgentKnobWay;
+use super::{AgentKnobWay, KnobValue};
 
 /// A knob, turned.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::conform) struct Turned {
     pub(in crate::conform) env: BTreeMap<String, String>,
     pub(in crate::conform) argv: Vec<String>,
+    /// Arguments of the verbs that are left out.
+    pub(in crate::conform) drop: Vec<String>,
     /// What is merged into JSON files below HOME.
     pub(in crate::conform) json: BTreeMap<String, Value>,
 }
@@ -20,27 +22,38 @@ impl Turned {
     pub(super) fn in_words(&self) -> String {
         let env = self.env.iter().map(|(name, value)| format!("{name}={value}"));
         let json = self.json.iter().map(|(path, value)| format!("{path}: {value}"));
-        env.chain(self.argv.iter().cloned()).chain(json).collect::<Vec<_>>().join(" ")
+        let dropped = self.drop.iter().map(|word| format!("without {word}"));
+        env.chain(self.argv.iter().cloned()).chain(dropped).chain(json).collect::<Vec<_>>().join(" ")
     }
 }
 
 impl AgentKnobWay {
     /// What turns it to this value of the case's unit.
-    pub(in crate::conform) fn set(&self, value: u64) -> Turned {
-        let value = value / self.per.max(1);
-        let fill = |template: &String| template.replace("{value}", &value.to_string());
+    pub(in crate::conform) fn set(&self, value: &KnobValue) -> Turned {
+        let value = match value {
+            KnobValue::Figure(figure) => Value::from(figure / self.per.max(1)),
+            KnobValue::Word(word) => Value::from(word.as_str()),
+        };
+        let text = words(&value);
+        let fill = |template: &String| template.replace("{value}", &text);
         Turned {
             env: self.env.iter().map(|(name, template)| (name.clone(), fill(template))).collect(),
             argv: self.argv.iter().map(fill).collect(),
-            json: self.json.iter().map(|(path, template)| (path.clone(), filled(template, value))).collect(),
+            drop: self.drop.clone(),
+            json: self.json.iter().map(|(path, template)| (path.clone(), filled(template, &value))).collect(),
         }
     }
 }
 
-fn filled(template: &Value, value: u64) -> Value {
+/// A figure or a word as a text.
+fn words(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn filled(template: &Value, value: &Value) -> Value {
     match template {
-        Value::String(text) if text == "{value}" => value.into(),
-        Value::String(text) => text.replace("{value}", &value.to_string()).into(),
+        Value::String(text) if text == "{value}" => value.clone(),
+        Value::String(text) => text.replace("{value}", &words(value)).into(),
         Value::Array(items) => items.iter().map(|item| filled(item, value)).collect(),
         Value::Object(map) => map.iter().map(|(key, item)| (key.clone(), filled(item, value))).collect(),
         other => other.clone(),
@@ -74,13 +87,27 @@ mod tests {
             "json": {"settings.json": {"retry": {"wait": "{value}", "unit": "{value} s", "on": true}, "all": ["{value}"]}}
         }))
         .expect("a way");
-        let turned = way.set(3000);
+        let turned = way.set(&KnobValue::Figure(3000));
         assert_eq!(turned.env, BTreeMap::from([("LIMIT".to_owned(), "3s".to_owned())]));
         assert_eq!(turned.argv, ["--limit=3"]);
         let expected = json!({"retry": {"wait": 3, "unit": "3 s", "on": true}, "all": [3]});
         assert_eq!(turned.json["settings.json"], expected);
         let words = turned.in_words();
         assert!(words.starts_with("LIMIT=3s --limit=3 settings.json: {") && words.contains("\"wait\":3"), "{words}");
+    }
+
+    #[test]
+    fn a_word_is_handed_on_as_it_is_and_arguments_can_be_left_out() {
+        let way: AgentKnobWay = serde_json::from_value(json!({
+            "argv": ["--effort", "{value}"], "drop": ["--yolo"], "default": "none", "json": {"a.json": {"effort": "{value}"}}
+        }))
+        .expect("a way");
+        let turned = way.set(&KnobValue::Word("low".to_owned()));
+        assert_eq!(
+            (turned.argv, turned.drop),
+            (vec!["--effort".to_owned(), "low".to_owned()], vec!["--yolo".to_owned()])
+        );
+        assert_eq!(turned.json["a.json"], json!({"effort": "low"}));
     }
 
     #[test]

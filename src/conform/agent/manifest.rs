@@ -43,6 +43,12 @@ pub struct AgentManifest {
     /// Everything else that differs from its makers' defaults, in every case; listed in its row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
+    /// The file in the working folder that it reads before everything else, such as `AGENTS.md`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
+    /// Arguments that make it work in `{folder}` instead of where it is started; they take the place of `{knobs}`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folder: Argv,
     /// What a case may change.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub knobs: BTreeMap<AgentKnob, AgentKnobWay>,
@@ -85,7 +91,7 @@ pub struct Setting {
     pub why: String,
 }
 
-/// How a knob is turned. `{value}` is the case's figure divided by `per`.
+/// How a knob is turned. `{value}` is the case's word, or its figure divided by `per`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentKnobWay {
@@ -95,6 +101,9 @@ pub struct AgentKnobWay {
     /// Arguments that take the place of `{knobs}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub argv: Argv,
+    /// Arguments of the verbs that are left out then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drop: Argv,
     /// JSON files below its HOME, and what is merged into each: objects are merged, everything else is replaced. A value that
     /// is `{value}` and nothing else becomes the number.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -133,6 +142,27 @@ pub struct StreamSigns {
     /// An exit code that says so, and nothing else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_limit_exit: Option<i32>,
+    /// Events that tell what the model answered: `read` points at the text, or at a piece of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Vec<Sign>>,
+    /// The events with which a stream ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<Vec<EndSign>>,
+    /// Events that tell how many tokens the context has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Vec<SizeSign>>,
+    /// An event that says that the model stopped because its answer had become too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_off: Option<Vec<Sign>>,
+    /// An event that says that the model refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<Vec<Sign>>,
+    /// An event that says that a command was not allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denial: Option<Vec<Sign>>,
+    /// An event that says that a compaction failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction_failure: Option<Vec<Sign>>,
 }
 
 /// An event of the stream, and where in it something stands.
@@ -157,6 +187,29 @@ pub struct FailureSign {
     /// Where status or class stand, the most telling first: JSON pointers to a field, never to a sentence. Empty: the event
     /// says that something failed, but only prose says what.
     pub read: Vec<String>,
+}
+
+/// An event with which a stream ends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EndSign {
+    /// What the event is recognised by: JSON pointer to the value that stands there, or to a list of values one of which
+    /// does. At least one.
+    pub when: BTreeMap<String, Value>,
+    /// Where it says how the run ended: JSON pointers to fields, never to a sentence. A run that went well has other values
+    /// there, taken together, than one that did not.
+    pub read: Vec<String>,
+}
+
+/// Events that tell how many tokens the context has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SizeSign {
+    /// What the event is recognised by: JSON pointer to the value that stands there, or to a list of values one of which
+    /// does. At least one.
+    pub when: BTreeMap<String, Value>,
+    /// Pointers whose sum it is; with or without the last answer's own tokens.
+    pub size: Vec<String>,
 }
 
 /// Events that count tokens.
@@ -195,6 +248,8 @@ vocabulary! {
         Permanent = "permanent",
         /// The context is full.
         Overflow = "overflow",
+        /// What a day, or some hours, allow is used up; trying again soon does not help.
+        Quota = "quota",
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod case;
 mod expect;
+mod expectation;
 mod knob;
 mod manifest;
 mod observation;
@@ -13,11 +14,14 @@ mod profile;
 mod repeat;
 mod stream;
 
-pub use case::{AgentCase, AgentExpectation, AgentKnob, AgentStep, Disturbance, Errand, Occasion, WhichSession};
+pub use case::{
+    AgentCase, AgentKnob, AgentStep, Disturbance, Errand, KnobValue, Occasion, Spoilt, WhichFolder, WhichSession,
+};
+pub use expectation::{AgentExpectation, EndLike, Trouble};
 pub(in crate::conform) use knob::{Turned, merge};
 pub use manifest::{
-    AgentKnobWay, AgentManifest, FailureClass, FailureSign, Setting, SideRequest, Sign, StreamSigns, UsageScope,
-    UsageSign,
+    AgentKnobWay, AgentManifest, EndSign, FailureClass, FailureSign, Setting, SideRequest, Sign, SizeSign, StreamSigns,
+    UsageScope, UsageSign,
 };
 pub use observation::{AgentEnd, AgentObservation, AgentStepSeen, SignalSent};
 pub use profile::AgentProfile;

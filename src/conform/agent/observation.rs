@@ -46,6 +46,9 @@ pub struct AgentStepSeen {
     pub requests: Vec<RequestSeen>,
     /// Both outputs, line by line, in order of arrival.
     pub output: Vec<OutputLine>,
+    /// What another agent did that was started at the same time; the requests of both stand above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Box<AgentStepSeen>>,
     /// Processes that were still alive after the agent's own end, and were then ended by the judge.
     pub left: Vec<ProcessSeen>,
 }

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::Value;
 
-use super::{AgentCase, AgentExpectation, AgentManifest, AgentObservation, AgentStep, Errand, Setting, expect, repeat};
+use super::{
+    AgentCase, AgentExpectation, AgentManifest, AgentObservation, AgentStep, Errand, Setting, WhichFolder, expect,
+    repeat,
+};
 use crate::conform::suite::{AGENT_CASE, AGENT_MANIFEST};
 use crate::conform::{
     Attestation, CaseDocument, CellWord, Check, Column, CommandReport, Draw, Evidence, Head, ManifestDocument, Profile,
@@ -39,7 +42,7 @@ impl Profile for AgentProfile {
         let turned = case.knobs.iter().filter_map(|(knob, value)| {
             let way = manifest.knobs.get(knob)?;
             let why = format!("the case sets {knob} to {value}");
-            Some(SettingReport { what: way.set(*value).in_words(), default: way.default.clone(), why })
+            Some(SettingReport { what: way.set(value).in_words(), default: way.default.clone(), why })
         });
         turned.collect()
     }
@@ -61,15 +64,20 @@ impl CaseDocument for AgentCase {
     }
 
     fn is_plain(&self) -> bool {
-        let untouched = |errand: &Errand| errand.disturb.is_none() && errand.stop_after_requests.is_none();
+        let untouched = |errand: &Errand| {
+            let as_usual =
+                errand.folder == WhichFolder::Workspace && errand.spoilt.is_none() && errand.beside.is_none();
+            as_usual && errand.disturb.is_none() && errand.stop_after_requests.is_none()
+        };
         // Nothing but words: what every other case presupposes, so that it is there whichever of them are chosen.
         let speaks = self.model.steps.iter().all(|step| {
             let fates = [step.stall, step.reset, step.truncate];
-            let quiet = step.error.is_none() && step.error_event.is_none() && fates.iter().all(Option::is_none);
+            let arrives = step.stop.is_none() && step.away_ms.is_none() && fates.iter().all(Option::is_none);
+            let quiet = step.error.is_none() && step.error_event.is_none() && arrives;
             quiet && step.shell.is_none() && step.shells.is_empty()
         });
         let once = matches!(self.steps.as_slice(), [AgentStep::Run(errand)] if untouched(errand));
-        once && speaks && self.knobs.is_empty() && self.files.is_empty()
+        once && speaks && self.knobs.is_empty() && self.files.is_empty() && self.memory.is_none()
     }
 
     fn measures_time(&self) -> bool {
@@ -99,6 +107,10 @@ impl CaseDocument for AgentCase {
             if expectation.is_vacuous() {
                 fault("case-vacuous", "/expect", "it is kept by whoever does nothing".to_owned());
             }
+        }
+        if matches!(self.steps.first(), Some(AgentStep::Run(errand)) if errand.spoilt.is_some()) {
+            let why = "the first call must be sound: an agent that never works refuses everything".to_owned();
+            fault("case-steps", "/steps/0", why);
         }
         for signal in self.steps.iter().filter_map(|step| step.errand().disturb.as_ref()).map(|it| &it.signal) {
             if !["INT", "TERM", "HUP", "KILL"].contains(&signal.as_str()) {
@@ -138,8 +150,19 @@ impl AgentExpectation {
             | Self::ToolExit { step, .. }
             | Self::Usage { step }
             | Self::CompactionTold { step }
-            | Self::TurnLimitTold { step } => Some(*step),
-            Self::File { .. } | Self::NoOrphans => None,
+            | Self::TurnLimitTold { step }
+            | Self::NotSilent { step, .. }
+            | Self::EndTold { step, .. }
+            | Self::AnswerTold { step, .. }
+            | Self::ContextTold { step }
+            | Self::Compacted { step, .. }
+            | Self::GoesOn { step }
+            | Self::EffortSent { step, .. }
+            | Self::MemoryRead { step, .. }
+            | Self::ReachedAgain { step }
+            | Self::ResumedOrRefused { step, .. }
+            | Self::Apart { step, .. } => Some(*step),
+            Self::File { .. } | Self::NoFile { .. } | Self::NoOrphans => None,
         }
     }
 
@@ -147,7 +170,10 @@ impl AgentExpectation {
         match self {
             Self::Requests { at_least, at_most, .. } => *at_least == 0 && at_most.is_none(),
             Self::Gaps { at_least, each_ms, growth, .. } => *at_least == 0 || (each_ms.is_none() && growth.is_none()),
-            Self::Carried { texts, .. } => texts.is_empty(),
+            Self::Carried { texts, .. } | Self::ResumedOrRefused { texts, .. } => texts.is_empty(),
+            Self::Apart { texts, .. } => texts.iter().any(String::is_empty) || texts[0] == texts[1],
+            Self::AnswerTold { text, .. } | Self::MemoryRead { text, .. } => text.is_empty(),
+            Self::EffortSent { level, .. } => level.is_empty(),
             Self::ToolExit { marker, .. } => marker.is_empty(),
             _ => false,
         }
@@ -190,9 +216,20 @@ impl ManifestDocument for AgentManifest {
             wrong.push(Diagnostic::error("manifest-agent", message).of(pointer));
         };
         let verbs: Vec<&Vec<String>> = std::iter::once(&self.run).chain(&self.resume).collect();
-        let argv_knobs = self.knobs.values().any(|way| !way.argv.is_empty());
+        let argv_knobs = !self.folder.is_empty() || self.knobs.values().any(|way| !way.argv.is_empty());
         if argv_knobs && verbs.iter().any(|argv| !argv.iter().any(|word| word == "{knobs}")) {
             fault("/run", "a knob has arguments, but a verb has no place for them: an argument {knobs}".to_owned());
+        }
+        if !self.folder.is_empty() && !self.folder.iter().any(|word| word.contains("{folder}")) {
+            fault("/folder", "no argument holds {folder}".to_owned());
+        }
+        for (knob, word) in self.knobs.iter().flat_map(|(knob, way)| way.drop.iter().map(move |word| (knob, word))) {
+            if verbs.iter().any(|argv| !argv.contains(word)) {
+                fault(
+                    &format!("/knobs/{knob}"),
+                    format!("{word} does not stand in every verb, so it cannot be left out"),
+                );
+            }
         }
         for (knob, path) in self.knobs.iter().flat_map(|(knob, way)| way.json.keys().map(move |path| (knob, path))) {
             if self.files.get(path).is_some_and(|text| serde_json::from_str::<Value>(text).is_err()) {

@@ -10,12 +10,17 @@ const LISTED: usize = 12;
 
 /// The commands of a case, in order.
 pub(super) fn commands(seen: &AgentObservation) -> Vec<CommandReport> {
-    seen.steps.iter().filter(|step| !step.argv.is_empty()).map(command).collect()
+    all(seen).filter(|step| !step.argv.is_empty()).map(command).collect()
 }
 
 /// The marks of a case: what was started, what the model was asked, what was sent to it, what it left.
 pub(super) fn timeline(seen: &AgentObservation) -> Vec<TimelineMark> {
-    bounded(seen.steps.iter().flat_map(marks).collect())
+    bounded(all(seen).flat_map(marks).collect())
+}
+
+/// Every step, each with what was started beside it.
+fn all(seen: &AgentObservation) -> impl Iterator<Item = &AgentStepSeen> {
+    seen.steps.iter().flat_map(|step| std::iter::once(step).chain(step.beside.as_deref()))
 }
 
 fn marks(step: &AgentStepSeen) -> Vec<TimelineMark> {

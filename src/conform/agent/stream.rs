@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{AgentStepSeen, FailureClass, FailureSign, Sign, StreamSigns, UsageSign};
+use super::{AgentStepSeen, FailureClass, FailureSign, Sign, SizeSign, StreamSigns, UsageSign};
 
 /// The events of a step, in order.
 pub(super) fn events(step: &AgentStepSeen) -> impl Iterator<Item = Value> {
@@ -13,7 +13,7 @@ pub(super) fn events(step: &AgentStepSeen) -> impl Iterator<Item = Value> {
 }
 
 /// Whether an event is one of a kind: at every pointer stands the value, or one of the list.
-fn matches(when: &std::collections::BTreeMap<String, Value>, event: &Value) -> bool {
+pub(super) fn matches(when: &std::collections::BTreeMap<String, Value>, event: &Value) -> bool {
     let holds = |(pointer, wanted): (&String, &Value)| {
         event.pointer(pointer).is_some_and(|found| match wanted {
             Value::Array(any) if !found.is_array() => any.contains(found),
@@ -96,12 +96,23 @@ fn word(found: &Value) -> Option<String> {
     }
 }
 
+/// The sum of the figures at these pointers; nothing where there is none at any.
+fn sum(event: &Value, pointers: &[String]) -> Option<u64> {
+    let figures = pointers.iter().filter_map(|pointer| event.pointer(pointer)?.as_u64());
+    figures.reduce(|sum, figure| sum + figure)
+}
+
+/// How many tokens the context has, by the last event that tells it.
+pub(super) fn size(signs: &[SizeSign], step: &AgentStepSeen) -> Option<u64> {
+    let told = events(step).filter_map(|event| {
+        let sign = signs.iter().find(|sign| matches(&sign.when, &event))?;
+        sum(&event, &sign.size)
+    });
+    told.last()
+}
+
 /// What went in and came out, by the last event that counts it.
 pub(super) fn usage<'s>(signs: &'s [UsageSign], step: &AgentStepSeen) -> Option<(&'s UsageSign, u64, u64)> {
-    let sum = |event: &Value, pointers: &[String]| {
-        let figures = pointers.iter().filter_map(|pointer| event.pointer(pointer)?.as_u64());
-        figures.reduce(|sum, figure| sum + figure)
-    };
     let counted = events(step).filter_map(|event| {
         let sign = signs.iter().find(|sign| matches(&sign.when, &event))?;
         Some((sign, sum(&event, &sign.input)?, sum(&event, &sign.output)?))
@@ -127,6 +138,7 @@ mod tests {
             signal: None,
             requests: Vec::new(),
             output: lines.iter().map(line).collect(),
+            beside: None,
             left: Vec::new(),
         }
     }

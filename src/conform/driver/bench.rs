@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -14,12 +14,14 @@ use crate::conform::agent::{Turned, merge};
 use crate::conform::model::{Model, Options, Route, Script, Step as Answer};
 use crate::conform::rig::RigOptions;
 use crate::conform::workspace::quoted;
-use crate::conform::{AgentCase, AgentExpectation, AgentManifest, Millis, names};
+use crate::conform::{AgentCase, AgentExpectation, AgentManifest, Errand, Millis, Spoilt, WhichFolder, names};
 use crate::system::clock::{self, Moment};
 use crate::system::{files, scratch};
 
 /// Longest file that is looked at, in bytes.
 const LONGEST: u64 = 1 << 20;
+/// An option that no agent has.
+const UNKNOWN_FLAG: &str = "--no-agent-has-such-an-option";
 /// The script of a kept case, and the commands beside it.
 const KEPT_SCRIPT: &str = "model.yaml";
 const KEPT_COMMANDS: &str = "by-hand.sh";
@@ -62,6 +64,7 @@ impl<'a> Bench<'a> {
         let places = places
             .with("{workspace}", text(root.join("workspace")))
             .with("{home}", text(root.join("home")))
+            .with("{folder}", text(root.join("missing")))
             .with("{address}", address);
         let bench = Self { case, manifest, options, drawn, places, root, owner, model, epoch };
         bench.lay_files().map_err(said)?;
@@ -73,11 +76,14 @@ impl<'a> Bench<'a> {
     }
 
     fn lay_files(&self) -> Result<(), scratch::ScratchError> {
-        for folder in [self.workspace(), self.home(), self.temporary()] {
+        for folder in [self.workspace(), self.elsewhere(), self.home(), self.temporary()] {
             scratch::lay(&folder.join(".keep"), b"")?;
         }
         for (path, content) in self.homely() {
             scratch::lay(&self.home().join(path), content.as_bytes())?;
+        }
+        if let (Some(path), Some(content)) = (&self.manifest.memory, &self.case.memory) {
+            scratch::lay(&self.workspace().join(path), self.text(content).as_bytes())?;
         }
         for (path, content) in &self.case.files {
             scratch::lay(&self.workspace().join(self.text(path)), self.text(content).as_bytes())?;
@@ -101,13 +107,25 @@ impl<'a> Bench<'a> {
 
     /// The knobs that the case turns, as far as the agent has them.
     fn turned(&self) -> Vec<Turned> {
-        let turned =
-            self.case.knobs.iter().filter_map(|(knob, value)| Some(self.manifest.knobs.get(knob)?.set(*value)));
+        let turned = self.case.knobs.iter().filter_map(|(knob, value)| Some(self.manifest.knobs.get(knob)?.set(value)));
         turned.collect()
     }
 
     pub(super) fn workspace(&self) -> PathBuf {
         self.root.join("workspace")
+    }
+
+    /// Another folder than the workspace.
+    fn elsewhere(&self) -> PathBuf {
+        self.root.join("elsewhere")
+    }
+
+    /// Where a step is started.
+    pub(super) fn folder(&self, errand: &Errand) -> PathBuf {
+        match errand.folder {
+            WhichFolder::Workspace => self.workspace(),
+            WhichFolder::Elsewhere => self.elsewhere(),
+        }
     }
 
     pub(super) fn home(&self) -> PathBuf {
@@ -127,10 +145,24 @@ impl<'a> Bench<'a> {
     }
 
     /// Program and arguments, and what the environment holds besides the usual.
-    pub(super) fn call(&self, template: &[String], places: &Places) -> (Vec<String>, BTreeMap<String, String>) {
+    pub(super) fn call(
+        &self,
+        template: &[String],
+        places: &Places,
+        spoilt: Option<Spoilt>,
+    ) -> (Vec<String>, BTreeMap<String, String>) {
         let turned = self.turned();
-        let expanded = template.iter().flat_map(|word| match word.as_str() {
-            "{knobs}" => turned.iter().flat_map(|it| it.argv.clone()).collect(),
+        let spoiling = match spoilt {
+            Some(Spoilt::UnknownFlag) => vec![UNKNOWN_FLAG.to_owned()],
+            Some(Spoilt::MissingFolder) => self.manifest.folder.clone(),
+            Some(Spoilt::NoPrompt) | None => Vec::new(),
+        };
+        let left_out = |word: &String| {
+            let prompt = spoilt == Some(Spoilt::NoPrompt) && word.contains("{prompt}");
+            prompt || turned.iter().any(|it| it.drop.contains(word))
+        };
+        let expanded = template.iter().filter(|word| !left_out(word)).flat_map(|word| match word.as_str() {
+            "{knobs}" => turned.iter().flat_map(|it| it.argv.clone()).chain(spoiling.clone()).collect(),
             _ => vec![word.clone()],
         });
         let argv: Vec<String> = expanded.collect();
@@ -149,6 +181,7 @@ impl<'a> Bench<'a> {
         let folder = |path: PathBuf| path.to_string_lossy().into_owned();
         let pairs = [
             (folder(self.workspace()), "$WORKSPACE"),
+            (folder(self.root.join("missing")), "$MISSING"),
             (folder(self.home()), "$HOME"),
             (folder(self.temporary()), "$TMPDIR"),
             (format!("http://{}", self.model.address()), "$MODEL"),
@@ -163,7 +196,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Writes down, for whoever looks at a kept case, how to do the step by hand.
-    pub(super) fn keep(&self, argv: &[String], env: &BTreeMap<String, String>) -> Result<(), String> {
+    pub(super) fn keep(&self, folder: &Path, argv: &[String], env: &BTreeMap<String, String>) -> Result<(), String> {
         if self.owner.is_some() {
             return Ok(());
         }
@@ -174,13 +207,14 @@ impl<'a> Bench<'a> {
             let (root, port) = (self.root.display(), self.model.address().port());
             text = format!(
                 "# In another shell first: loa-conform model --script {root}/{KEPT_SCRIPT} --port {port}\n\
-                 # The files below home and workspace are as the judged run left them.\ncd {root}/workspace\n"
+                 # The files below home and workspace are as the judged run left them.\n"
             );
         }
         let base = [("HOME", self.home()), ("TMPDIR", self.temporary())];
         let base = base.map(|(name, path)| format!("{name}={}", path.to_string_lossy()));
         let set = base.into_iter().chain(env.iter().map(|(name, value)| format!("{name}={value}")));
         let words: Vec<String> = set.chain(argv.iter().cloned()).map(|word| quoted(&word)).collect();
+        writeln!(text, "cd {}", folder.display()).map_err(said)?;
         writeln!(text, "env -i PATH=\"$PATH\" TERM=dumb {} < /dev/null", words.join(" ")).map_err(said)?;
         scratch::lay(&path, text.as_bytes()).map_err(said)
     }
@@ -208,7 +242,7 @@ impl<'a> Bench<'a> {
     /// The files that expectations speak of.
     pub(super) fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let paths = self.case.expect.iter().filter_map(|expectation| match expectation {
-            AgentExpectation::File { path, .. } => Some(self.text(path)),
+            AgentExpectation::File { path, .. } | AgentExpectation::NoFile { path } => Some(self.text(path)),
             _ => None,
         });
         paths
@@ -224,7 +258,10 @@ fn script(case: &AgentCase, manifest: &AgentManifest, drawn: &BTreeMap<String, V
     let side = manifest.side.iter().map(|side| Route {
         name: side.name.clone(),
         r#match: side.r#match.clone(),
-        reply: Answer { text: Some(side.reply.clone()), times: 1, ..Answer::default() },
+        reply: match case.side.get(&side.name) {
+            Some(reply) => reply.clone(),
+            None => Answer { text: Some(side.reply.clone()), times: 1, ..Answer::default() },
+        },
     });
     script.routes = side.chain(script.routes).collect();
     script

@@ -98,37 +98,60 @@ impl Bench<'_> {
             signal: None,
             requests: Vec::new(),
             output: Vec::new(),
+            beside: None,
             left: Vec::new(),
         }
     }
 
+    /// One step, and what is started beside it.
     async fn step(&self, step: &AgentStep, session: Option<&str>) -> Result<AgentStepSeen, String> {
         let errand = step.errand();
-        let (template, places) = match (step, &self.manifest.resume) {
-            (AgentStep::Resume(_), Some(resume)) => (resume, self.places.clone()),
-            _ => (&self.manifest.run, self.places.clone()),
+        let template = match (step, &self.manifest.resume) {
+            (AgentStep::Resume(_), Some(resume)) => resume,
+            _ => &self.manifest.run,
         };
-        let places = places.with("{session}", session.unwrap_or_default()).with("{prompt}", self.text(&errand.prompt));
-        let (argv, env) = self.call(template, &places);
+        let places = self.places.clone().with("{session}", session.unwrap_or_default());
+        let Some(prompt) = &errand.beside else { return self.one(step.verb(), errand, template, &places).await };
+        let other = Errand { prompt: prompt.clone(), beside: None, ..errand.clone() };
+        let (seen, beside) = tokio::try_join!(
+            self.one(step.verb(), errand, template, &places),
+            self.one("run", &other, &self.manifest.run, &places)
+        )?;
+        let requests =
+            if seen.requests.len() > beside.requests.len() { &seen.requests } else { &beside.requests }.clone();
+        Ok(AgentStepSeen { requests, beside: Some(Box::new(AgentStepSeen { requests: Vec::new(), ..beside })), ..seen })
+    }
+
+    /// One agent, from its start until nothing of it is left.
+    async fn one(
+        &self,
+        verb: &str,
+        errand: &Errand,
+        template: &[String],
+        places: &Places,
+    ) -> Result<AgentStepSeen, String> {
+        let places = places.clone().with("{prompt}", self.text(&errand.prompt));
+        let (argv, env) = self.call(template, &places, errand.spoilt);
+        let folder = self.folder(errand);
         let started = self.now();
         let asked_before = self.asked();
         let mut all = environment(&self.home(), &self.temporary());
         all.extend(env.clone());
-        self.keep(&argv, &env)?;
+        self.keep(&folder, &argv, &env)?;
         let spec = Spec {
             judge: self.options.judge.clone(),
             root: self.root.clone(),
             temporary: self.temporary(),
             argv: argv.clone(),
             env: all,
-            folder: self.workspace(),
+            folder,
             limit: Duration::from_secs(errand.limit_s),
         };
         let mut watch = Watch { bench: self, errand, asked_before, seen: Sighting::default() };
         watch.attend(Chamber::start(&spec).await.map_err(said)?).await?;
         let Sighting { end, ended, signal, output, left, .. } = watch.seen;
         Ok(AgentStepSeen {
-            verb: step.verb().to_owned(),
+            verb: verb.to_owned(),
             argv: argv.iter().enumerate().map(|(place, word)| self.named(word, place, template)).collect(),
             env: env.iter().map(|(name, value)| (name.clone(), self.named(value, usize::MAX, template))).collect(),
             started,
@@ -137,6 +160,7 @@ impl Bench<'_> {
             signal,
             requests: self.model.requests().split_off(asked_before),
             output,
+            beside: None,
             left,
         })
     }

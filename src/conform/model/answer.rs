@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hyper::header::{HeaderName, HeaderValue};
 
 use super::fault::Fault;
-use super::script::{ErrorKind, ErrorReply, Point, Step, Usage};
+use super::script::{ErrorKind, ErrorReply, Point, Step, Stop, Usage};
 
 /// What is said where a step only says how it breaks off.
 const UNFINISHED: &str = "Let me have a look at the files first, and then go on from there.";
@@ -31,6 +31,8 @@ pub(super) struct Refusal {
     pub(super) status: Option<u16>,
     /// Instead of the vendor's words.
     pub(super) message: Option<String>,
+    /// How many seconds are to be waited.
+    pub(super) retry_after: Option<u32>,
     /// Besides the vendor's own.
     pub(super) headers: BTreeMap<String, String>,
 }
@@ -41,6 +43,9 @@ pub(super) struct Message {
     pub(super) text: Option<String>,
     pub(super) commands: Vec<String>,
     pub(super) usage: Usage,
+    pub(super) stop: Option<Stop>,
+    /// For how many milliseconds nobody listens afterwards.
+    pub(super) away_ms: Option<u32>,
     pub(super) fate: Fate,
 }
 
@@ -70,6 +75,8 @@ impl Answer {
             text: Some(text.to_owned()),
             commands: Vec::new(),
             usage: Usage::default(),
+            stop: None,
+            away_ms: None,
             fate: Fate::Whole,
         })
     }
@@ -84,10 +91,11 @@ impl Answer {
             return Err(faults);
         }
         Ok(match &step.error {
-            Some(ErrorReply { kind, status, message, headers }) => Self::Refusal(Refusal {
+            Some(ErrorReply { kind, status, message, retry_after, headers }) => Self::Refusal(Refusal {
                 kind: *kind,
                 status: *status,
                 message: message.clone(),
+                retry_after: *retry_after,
                 headers: headers.clone(),
             }),
             None => Self::Message(message(step)),
@@ -114,6 +122,8 @@ fn message(step: &Step) -> Message {
         text: if unsaid { Some(UNFINISHED.to_owned()) } else { step.text.clone() },
         commands,
         usage: step.usage.unwrap_or_default(),
+        stop: step.stop,
+        away_ms: step.away_ms,
         fate: fate(step),
     }
 }
@@ -134,7 +144,7 @@ fn faults(step: &Step, at: &str) -> Vec<Fault> {
     if let [first, second, ..] = fates[..] {
         fault(second, &format!("the step has `{second}` beside `{first}`"), "give each a step of its own");
     }
-    if fates.is_empty() && contents.iter().all(|key| *key == "usage") {
+    if fates.is_empty() && contents.iter().all(|key| ["usage", "stop", "away_ms"].contains(key)) {
         fault("", "the step says nothing", "give it `text`, `shell`, `shells`, `error` or a way to break off");
     }
     if let (Some(_), [first, ..]) = (&step.error, &contents[..]) {
@@ -143,6 +153,12 @@ fn faults(step: &Step, at: &str) -> Vec<Fault> {
             &format!("the step has `{first}` beside `error`"),
             "an error comes instead of an answer: remove one",
         );
+    }
+    if let Some(first) = ["stop", "away_ms"].iter().find(|key| contents.contains(key) && fate(step) != Fate::Whole) {
+        fault(first, &format!("the step has `{first}` beside a way to break off"), "give each a step of its own");
+    }
+    if step.stop.is_some() && contents.iter().any(|key| key.starts_with("shell")) {
+        fault("stop", "a model that stops short calls nothing", "give the answer a `text` alone");
     }
     if step.shell.is_some() && !step.shells.is_empty() {
         fault("shells", "the step has `shells` beside `shell`", "list every command under `shells`");
@@ -169,6 +185,8 @@ fn given(step: &Step) -> (Vec<&'static str>, Vec<&'static str>) {
         ("shell", step.shell.is_some()),
         ("shells", !step.shells.is_empty()),
         ("usage", step.usage.is_some()),
+        ("stop", step.stop.is_some()),
+        ("away_ms", step.away_ms.is_some()),
     ];
     let fates = [
         ("error", step.error.is_some()),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -21,8 +21,8 @@ use tokio::time::timeout;
 
 use super::Dialect;
 use super::body::Scripted;
-use super::dialect::{Ids, Operation, Rejected};
-use super::exchange::{End, Exchange, Sent, Stamp};
+use super::dialect::{Ids, Operation, Rejected, Stamp};
+use super::exchange::{End, Exchange, Sent};
 use super::playbook::Playbook;
 use super::record::{Entry, Record, Ticket};
 use super::seen::RequestSeen;
@@ -68,12 +68,22 @@ struct Cut {
     reset: AtomicBool,
     /// Whether something was sent before.
     sent: AtomicBool,
+    /// For how many milliseconds nobody is to listen once the connection is over; 0 is not at all.
+    away_ms: AtomicU32,
 }
 
-/// Serves a connection until either side ends it.
-pub(super) async fn serve(stream: TcpStream, play: Arc<Play>) {
+/// Serves a connection until either side ends it. For how long nobody is to listen then, if the script says so.
+pub(super) async fn serve(stream: TcpStream, play: Arc<Play>) -> Option<Duration> {
     let cut = Arc::new(Cut::default());
-    let service = service_fn(|request| answer(request, Arc::clone(&play), Arc::clone(&cut)));
+    follow(stream, play, &cut).await;
+    match cut.away_ms.load(Ordering::Relaxed) {
+        0 => None,
+        away => Some(Duration::from_millis(away.into())),
+    }
+}
+
+async fn follow(stream: TcpStream, play: Arc<Play>, cut: &Arc<Cut>) {
+    let service = service_fn(|request| answer(request, Arc::clone(&play), Arc::clone(cut)));
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(SLOWEST);
     let mut connection = http.serve_connection(TokioIo::new(stream), service);
@@ -188,6 +198,7 @@ fn seen(head: &Parts, dialect: Dialect, entry: Entry, exchange: Exchange) -> Req
         answer: exchange.answered,
         status: exchange.sent.status(),
         usage: exchange.usage,
+        away_ms: exchange.away_ms,
         fault: exchange.fault,
         prompt: exchange.prompt,
     }
@@ -201,6 +212,7 @@ fn recorded(headers: &HeaderMap) -> BTreeMap<String, String> {
 async fn respond(sent: Sent, mut ticket: Ticket, cut: &Cut) -> Response<Scripted> {
     cut.reset.store(sent.end == End::Reset, Ordering::Relaxed);
     cut.sent.store(sent.head.is_some(), Ordering::Relaxed);
+    cut.away_ms.store(sent.away_ms.unwrap_or_default(), Ordering::Relaxed);
     let Some(head) = &sent.head else {
         if sent.end != End::Stall {
             ticket.keep();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Fate, Message, Refusal, Way};
-use super::dialect::{Asked, Event, Failure, Ids, Operation, Rejected, Reply};
+use super::dialect::{Asked, Event, Failure, Operation, Rejected, Reply, Stamp};
 use super::playbook::Playbook;
 use super::script::{ErrorKind, Point, Usage};
 use super::seen::{Answered, By, Prompt};
@@ -20,6 +20,7 @@ pub(super) struct Exchange {
     pub(super) by: By,
     pub(super) answered: Answered,
     pub(super) usage: Option<Usage>,
+    pub(super) away_ms: Option<u32>,
     pub(super) fault: Option<String>,
     pub(super) prompt: Option<Prompt>,
     pub(super) sent: Sent,
@@ -35,6 +36,8 @@ pub(super) struct Sent {
     /// How many bytes the body is said to have; absent for a stream.
     pub(super) length: Option<usize>,
     pub(super) end: End,
+    /// For how many milliseconds nobody listens afterwards.
+    pub(super) away_ms: Option<u32>,
 }
 
 /// Status and headers.
@@ -57,14 +60,6 @@ pub(super) enum End {
     Close,
 }
 
-/// What answers are made from, besides the request: a name for each, and the time.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Stamp {
-    pub(super) ids: Ids,
-    /// Seconds since 1970.
-    pub(super) created: i64,
-}
-
 impl Exchange {
     /// The server's own answer to what is no question to the model.
     pub(super) fn hello(dialect: Dialect, stamp: Stamp) -> Self {
@@ -74,7 +69,7 @@ impl Exchange {
 
     /// The vendor's error for a path that it does not have.
     pub(super) fn no_such_path(dialect: Dialect, stamp: Stamp) -> Self {
-        let sent = failed(dialect, &dialect.no_such_path(stamp.ids), &BTreeMap::new(), stamp);
+        let sent = failed(dialect, &dialect.no_such_path(stamp), &BTreeMap::new(), stamp);
         Self::by_server(Answered::NoSuchPath, None, sent)
     }
 
@@ -87,13 +82,13 @@ impl Exchange {
 
     /// The vendor's error for a request that cannot be understood.
     pub(super) fn rejected(dialect: Dialect, rejected: Rejected, stamp: Stamp) -> Self {
-        let failure = dialect.rejection(&rejected, stamp.ids);
+        let failure = dialect.rejection(&rejected, stamp);
         let sent = failed(dialect, &failure, &BTreeMap::new(), stamp);
         Self::by_server(Answered::Refused, Some(rejected.message), sent)
     }
 
     fn by_server(answered: Answered, fault: Option<String>, sent: Sent) -> Self {
-        Self { by: By::Server, answered, usage: None, fault, prompt: None, sent }
+        Self { by: By::Server, answered, usage: None, away_ms: None, fault, prompt: None, sent }
     }
 
     /// The answer to a request that was understood; `before` requests have used up steps so far.
@@ -116,7 +111,8 @@ impl Exchange {
             }
             Answer::Message(message) => said(dialect, &asked, &message, stamp),
         };
-        Self { by, answered, usage, fault, prompt: Some(asked.prompt.trimmed()), sent }
+        let away_ms = sent.away_ms;
+        Self { by, answered, usage, away_ms, fault, prompt: Some(asked.prompt.trimmed()), sent }
     }
 }
 
@@ -127,12 +123,12 @@ fn estimate(prompt: &Prompt) -> usize {
 }
 
 fn refused(dialect: Dialect, refusal: &Refusal, model: &str, stamp: Stamp) -> Sent {
-    failed(dialect, &dialect.error(refusal, model, stamp.ids), &refusal.headers, stamp)
+    failed(dialect, &dialect.error(refusal, model, stamp), &refusal.headers, stamp)
 }
 
 /// An error with the vendor's headers and those of the script, which come first; an empty one leaves the vendor's out.
 fn failed(dialect: Dialect, failure: &Failure, more: &BTreeMap<String, String>, stamp: Stamp) -> Sent {
-    let own = failure.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let own = failure.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
     let more = more.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
     let mut headers: BTreeMap<String, String> = own.chain(more).collect();
     headers.retain(|_, value| !value.is_empty());
@@ -148,8 +144,15 @@ fn said(dialect: Dialect, asked: &Asked, message: &Message, stamp: Stamp) -> Spo
     let calls = calls.unwrap_or_default();
     let text = if fault.is_some() { Some(NO_SHELL) } else { message.text.as_deref() };
     let whole = if calls.is_empty() { Answered::Text } else { Answered::Calls };
-    let reply =
-        Reply { ids: stamp.ids, created: stamp.created, model: &asked.prompt.model, text, calls, usage: message.usage };
+    let reply = Reply {
+        ids: stamp.ids,
+        created: stamp.created,
+        model: &asked.prompt.model,
+        text,
+        calls,
+        stop: message.stop,
+        usage: message.usage,
+    };
     let stream = asked.prompt.stream;
     let (answered, sent) = match message.fate {
         Fate::ErrorEvent(kind) if stream => {
@@ -166,7 +169,7 @@ fn said(dialect: Dialect, asked: &Asked, message: &Message, stamp: Stamp) -> Spo
         Fate::Broken(way, point) => (answered_by(way), broken(dialect, &reply, stamp, stream, (way, point))),
     };
     let arrives = matches!(answered, Answered::Text | Answered::Calls);
-    (answered, arrives.then_some(message.usage), fault, sent)
+    (answered, arrives.then_some(message.usage), fault, sent.before(message.away_ms))
 }
 
 fn answered_by(way: Way) -> Answered {
@@ -185,7 +188,7 @@ fn broken(dialect: Dialect, reply: &Reply<'_>, stamp: Stamp, stream: bool, (way,
         (Way::Truncate, Point::InStream) => End::Orderly,
     };
     if point == Point::BeforeHeaders {
-        return Sent { head: None, pieces: Vec::new(), length: None, end };
+        return Sent { head: None, pieces: Vec::new(), length: None, end, away_ms: None };
     }
     if stream {
         return Sent::stream(dialect, stamp, &first_half(dialect.events(reply)), end);
@@ -211,13 +214,21 @@ impl Sent {
     fn json(dialect: Dialect, stamp: Stamp, status: u16, more: BTreeMap<String, String>, body: &Value) -> Self {
         let body = body.to_string().into_bytes();
         let head = Head { status, headers: headers(dialect, stamp, "application/json", more) };
-        Self { head: Some(head), length: Some(body.len()), pieces: vec![body], end: End::Orderly }
+        Self { head: Some(head), length: Some(body.len()), pieces: vec![body], end: End::Orderly, away_ms: None }
     }
 
     fn stream(dialect: Dialect, stamp: Stamp, events: &[Event], end: End) -> Self {
         let headers = headers(dialect, stamp, "text/event-stream; charset=utf-8", BTreeMap::new());
         let pieces = events.iter().map(Event::bytes).collect();
-        Self { head: Some(Head { status: 200, headers }), pieces, length: None, end }
+        Self { head: Some(Head { status: 200, headers }), pieces, length: None, end, away_ms: None }
+    }
+
+    /// The same, before nobody listens for so long: it is the last on its connection.
+    fn before(mut self, away_ms: Option<u32>) -> Self {
+        if let (Some(_), Some(head)) = (away_ms, &mut self.head) {
+            head.headers.insert("connection".to_owned(), "close".to_owned());
+        }
+        Self { away_ms, ..self }
     }
 
     /// The status, once there is one.

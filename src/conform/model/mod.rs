@@ -29,6 +29,6 @@ mod shell;
 pub use dialect::Dialect;
 pub use fault::Fault;
 pub use kind::MODEL_SCRIPT;
-pub use script::{ErrorKind, ErrorReply, Point, Route, Script, Step, Then, Usage};
-pub use seen::{Answered, By, Prompt, RequestSeen, Said, ToolResult};
+pub use script::{ErrorKind, ErrorReply, Point, Route, Script, Step, Stop, Then, Usage};
+pub use seen::{Answered, By, Effort, Prompt, RequestSeen, Said, ToolResult};
 pub use server::{Model, ModelError, Options};

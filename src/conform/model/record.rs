@@ -58,9 +58,10 @@ impl Record {
         let entry = Entry { number: kept.requests.len() as u64, at: self.now(), before: kept.main };
         let (mut request, rest) = make(entry);
         if let Some(prompt) = &mut request.prompt {
-            let bytes: usize = prompt.conversation.iter().map(Said::size).sum();
+            let bytes = prompt.system.len() + prompt.conversation.iter().map(Said::size).sum::<usize>();
             if kept.bytes + bytes > self.room {
                 prompt.conversation.clear();
+                prompt.system.clear();
             } else {
                 kept.bytes += bytes;
             }
@@ -147,6 +148,7 @@ mod tests {
             answer: Answered::Text,
             status: Some(200),
             usage: None,
+            away_ms: None,
             fault: None,
             prompt: Some(Prompt { conversation, ..Prompt::default() }),
         }

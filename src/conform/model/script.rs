@@ -10,8 +10,8 @@ use crate::contract::vocabulary;
 
 /// A scripted model: what it answers to the requests of an agent.
 ///
-/// It speaks Anthropic Messages and `OpenAI` Responses on one port; a script names no vendor, so the same one serves every
-/// agent.
+/// It speaks Anthropic Messages, `OpenAI` Responses and Chat Completions, and Gemini on one port; a script names no vendor,
+/// so the same one serves every agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Model script")]
 #[serde(deny_unknown_fields)]
@@ -89,10 +89,28 @@ pub struct Step {
     /// The answer ends here, without an error: before the headers by a closed connection, in the stream by its orderly end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncate: Option<Point>,
+    /// Why the model stopped, where it had not said all that it would.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
+    /// Once the answer was sent, nobody listens for so many milliseconds: every connection is closed, and new ones are
+    /// refused. Then the server is back at the same address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 3_600_000))]
+    pub away_ms: Option<u32>,
     /// How many requests get this answer before the next step's turn.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 10000))]
     pub times: u32,
+}
+
+vocabulary! {
+    /// Why a model stops before it has said everything. Each vendor has a word of its own for it.
+    pub enum Stop ("reason to stop") {
+        /// The answer has become as long as it may be.
+        Length = "length",
+        /// The model, or what watches over it, does not want to say it.
+        Refusal = "refusal",
+    }
 }
 
 vocabulary! {
@@ -140,6 +158,9 @@ pub struct ErrorReply {
     /// The message, instead of the vendor's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// How many seconds the server asks to wait: in the header `retry-after` and, by Google, in the body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u32>,
     /// Headers besides the vendor's own, such as `retry-after: "2"`, or instead of one of them; an empty one leaves it out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
@@ -164,6 +185,8 @@ vocabulary! {
         TooLarge = "too_large",
         /// Too many requests or tokens at a time: 429.
         RateLimit = "rate_limit",
+        /// What a period allows is used up until the next one begins: 429.
+        Quota = "quota",
         /// The server failed: 500.
         Server = "server",
         /// The server has too much to do: 529 by Anthropic, 503 by `OpenAI`.

@@ -42,6 +42,9 @@ pub struct RequestSeen {
     /// The usage that was reported, as it was scripted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// For how many milliseconds nobody listened after the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub away_ms: Option<u32>,
     /// Why it was not understood, or why a scripted command could not be called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
@@ -121,6 +124,13 @@ pub struct Prompt {
     pub stream: bool,
     /// The names of the tools that were offered.
     pub tools: Vec<String>,
+    /// How hard the model is to think.
+    #[serde(default, skip_serializing_if = "Effort::is_unsaid")]
+    pub effort: Effort,
+    /// What the model is told before everything that was said, where the dialect has a place of its own for it; long texts
+    /// are cut in their middle.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub system: String,
     /// The text of the last message: what routes match. Empty when it only brings what tools returned.
     pub last_text: String,
     /// What tools returned in the last message, all parts of one answer's calls.
@@ -129,6 +139,25 @@ pub struct Prompt {
     /// record had grown beyond its bound.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conversation: Vec<Said>,
+}
+
+/// How hard a model is to think, in the request's own words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Effort {
+    /// A word, such as `low`, in lower case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
+    /// How many tokens it may think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<i64>,
+}
+
+impl Effort {
+    /// Whether the request leaves it to the vendor.
+    #[must_use]
+    pub fn is_unsaid(&self) -> bool {
+        self.level.is_none() && self.budget.is_none()
+    }
 }
 
 impl Prompt {
@@ -145,19 +174,22 @@ impl Prompt {
 
 /// Bytes of one text that are recorded: its beginning and its end, in equal parts.
 const LONGEST_TEXT: usize = 16 << 10;
+/// The same of what stands before everything that was said, which is longer and holds what a memory file says in its middle.
+const LONGEST_SYSTEM: usize = 256 << 10;
 
 impl Prompt {
     /// The same with every long text cut in its middle, for the record.
     pub(super) fn trimmed(mut self) -> Self {
-        trim(&mut self.last_text);
-        self.last_results.iter_mut().for_each(|result| trim(&mut result.text));
+        trim(&mut self.system, LONGEST_SYSTEM);
+        trim(&mut self.last_text, LONGEST_TEXT);
+        self.last_results.iter_mut().for_each(|result| trim(&mut result.text, LONGEST_TEXT));
         for said in &mut self.conversation {
             match said {
-                Said::Text { text, .. } | Said::Result(ToolResult { text, .. }) => trim(text),
+                Said::Text { text, .. } | Said::Result(ToolResult { text, .. }) => trim(text, LONGEST_TEXT),
                 Said::Call { input, .. } => {
                     let mut text = input.to_string();
                     if text.len() > LONGEST_TEXT {
-                        trim(&mut text);
+                        trim(&mut text, LONGEST_TEXT);
                         *input = Value::String(text);
                     }
                 }
@@ -167,9 +199,9 @@ impl Prompt {
     }
 }
 
-fn trim(text: &mut String) {
-    if text.len() > LONGEST_TEXT {
-        let half = LONGEST_TEXT / 2;
+fn trim(text: &mut String, longest: usize) {
+    if text.len() > longest {
+        let half = longest / 2;
         let head = &text[..text.floor_char_boundary(half)];
         let tail = &text[text.ceil_char_boundary(text.len() - half)..];
         *text = format!("{head}\n[… {} bytes …]\n{tail}", text.len() - head.len() - tail.len());

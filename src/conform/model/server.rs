@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use tokio::net::TcpSocket;
 use tokio::runtime::Builder;
 use tokio::sync::{Semaphore, oneshot};
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::connection::{self, Play};
@@ -19,6 +21,8 @@ use crate::system::clock::{self, Moment};
 
 /// Connections that are served at once; more wait until one of them ends.
 const MOST_CONNECTIONS: usize = 256;
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
 /// How long nobody is accepted after the host refused it, for want of file descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -116,8 +120,9 @@ impl Drop for Model {
 
 /// Accepts connections until told to stop; what is then still open closes with the runtime.
 async fn accept(listener: TcpListener, play: Arc<Play>, mut stopped: oneshot::Receiver<()>) {
-    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+    let Ok(mut listener) = tokio::net::TcpListener::from_std(listener) else { return };
     let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let mut open = JoinSet::new();
     loop {
         let next = async {
             let slot = Arc::clone(&slots).acquire_owned().await;
@@ -125,6 +130,13 @@ async fn accept(listener: TcpListener, play: Arc<Play>, mut stopped: oneshot::Re
         };
         let (slot, accepted) = tokio::select! {
             _ = &mut stopped => return,
+            Some(over) = open.join_next() => {
+                let Ok(Some(away)) = over else { continue };
+                open.shutdown().await;
+                let Ok(back) = leave(listener, away, &mut stopped).await else { return };
+                listener = back;
+                continue;
+            }
             next = next => next,
         };
         let Ok((stream, _)) = accepted else {
@@ -134,9 +146,28 @@ async fn accept(listener: TcpListener, play: Arc<Play>, mut stopped: oneshot::Re
         // Small pieces are to leave when they are written.
         let _ = stream.set_nodelay(true);
         let play = Arc::clone(&play);
-        tokio::spawn(async move {
-            connection::serve(stream, play).await;
+        open.spawn(async move {
+            let away = connection::serve(stream, play).await;
             drop(slot);
+            away
         });
+    }
+}
+
+/// Stops listening for so long. The address stays ours: it is held by a socket that accepts nobody, so connections to it are
+/// refused.
+async fn leave(
+    listener: tokio::net::TcpListener,
+    away: Duration,
+    stopped: &mut oneshot::Receiver<()>,
+) -> io::Result<tokio::net::TcpListener> {
+    let address = listener.local_addr()?;
+    drop(listener);
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    tokio::select! {
+        _ = stopped => Err(io::ErrorKind::Interrupted.into()),
+        () = sleep(away) => socket.listen(BACKLOG),
     }
 }

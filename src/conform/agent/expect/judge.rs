@@ -1,7 +1,7 @@
 //! From an observation to the checks of a case.
 
-use super::super::{AgentEnd, AgentExpectation};
-use super::{Evidence, ending, requests, told, tools, unobservable};
+use super::super::{AgentEnd, AgentExpectation, AgentKnob};
+use super::{Evidence, context, ending, requests, sessions, silence, told, tools, unobservable};
 use crate::conform::model::RequestSeen;
 use crate::conform::{Check, Outcome, Reason};
 
@@ -39,6 +39,11 @@ fn unjudgeable(evidence: &Evidence<'_>) -> Option<Check> {
     let mut asked = seen.steps.iter().flat_map(|step| &step.requests);
     if let Some(request) = asked.clone().find(|request| request.is_main() && request.fault.is_some()) {
         let why = request.fault.clone().unwrap_or_default();
+        if evidence.case.knobs.contains_key(&AgentKnob::Permissions) {
+            // An agent that may run nothing may offer nothing that does.
+            let observed = format!("{why}, so nothing can be denied");
+            return Some(Check::not_observed(Reason::NoSuchMoment, "the model to call its command", observed));
+        }
         return Some(Check::new(Outcome::HarnessError, Reason::RigFailed, "an answer as it is scripted", why));
     }
     if !asked.any(RequestSeen::is_turn) {
@@ -70,12 +75,24 @@ fn check(evidence: &Evidence<'_>, expectation: &AgentExpectation) -> Check {
         }
         AgentExpectation::Carried { step, texts } => requests::carried(evidence, *step, texts),
         AgentExpectation::Told { step, class } => told::failure(evidence, *step, *class),
-        AgentExpectation::SessionAtFirst { step } => told::session_at_first(evidence, *step),
-        AgentExpectation::SameSession { step } => told::same_session(evidence, *step),
-        AgentExpectation::Usage { step } => told::usage(evidence, *step),
-        AgentExpectation::CompactionTold { step } => told::compaction(evidence, *step),
+        AgentExpectation::SessionAtFirst { step } => sessions::session_at_first(evidence, *step),
+        AgentExpectation::SameSession { step } => sessions::same_session(evidence, *step),
+        AgentExpectation::Usage { step } => context::usage(evidence, *step),
+        AgentExpectation::CompactionTold { step } => context::told(evidence, *step),
         AgentExpectation::TurnLimitTold { step } => told::turn_limit(evidence, *step),
         AgentExpectation::ToolExit { step, marker, code } => tools::exit(evidence, *step, marker, *code),
         AgentExpectation::File { path, content } => tools::file(evidence, path, content),
+        AgentExpectation::NoFile { path } => tools::no_file(evidence, path),
+        AgentExpectation::NotSilent { step, about } => silence::not_silent(evidence, *step, *about),
+        AgentExpectation::EndTold { step, like } => silence::end(evidence, *step, *like),
+        AgentExpectation::AnswerTold { step, text } => silence::answer(evidence, *step, text),
+        AgentExpectation::ContextTold { step } => context::size(evidence, *step),
+        AgentExpectation::Compacted { step, yes } => context::compacted(evidence, *step, *yes),
+        AgentExpectation::GoesOn { step } => context::goes_on(evidence, *step),
+        AgentExpectation::EffortSent { step, level } => requests::effort(evidence, *step, level),
+        AgentExpectation::MemoryRead { step, text } => requests::memory(evidence, *step, text),
+        AgentExpectation::ReachedAgain { step } => requests::reached_again(evidence, *step),
+        AgentExpectation::ResumedOrRefused { step, texts } => sessions::resumed_or_refused(evidence, *step, texts),
+        AgentExpectation::Apart { step, texts } => sessions::apart(evidence, *step, texts),
     }
 }

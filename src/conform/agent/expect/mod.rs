@@ -3,9 +3,12 @@
 //! None passes by default. What is not told counts as untold only where the manifest names a place to look at; a sign that
 //! a run without trouble shows, too, does not count; an agent that asked the model nothing is red, whatever is expected.
 
+mod context;
 mod ending;
 mod judge;
 mod requests;
+mod sessions;
+mod silence;
 #[cfg(test)]
 mod tests;
 mod told;

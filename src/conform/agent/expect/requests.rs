@@ -1,9 +1,10 @@
 //! What the model was asked: how often, how soon again, and with which history. Side requests are no turns.
 
 use super::ending::missing;
+use super::told::refused;
 use super::{Evidence, clip};
 use crate::conform::agent::AgentStepSeen;
-use crate::conform::model::RequestSeen;
+use crate::conform::model::{Dialect, Effort, RequestSeen};
 use crate::conform::{Check, Millis, Reason};
 
 /// The turns of a step: what the script's steps answered.
@@ -83,6 +84,93 @@ pub(super) fn gaps(evidence: &Evidence<'_>, step: usize, at_least: usize, wish: 
         return Check::fail(Reason::DidNotGrow, expected, observed).in_step(step);
     }
     Check::pass(expected, observed).in_step(step)
+}
+
+/// The model was asked again after it had been away; by an agent whose turns follow one another so quickly that one of
+/// them fell into its absence.
+pub(super) fn reached_again(evidence: &Evidence<'_>, step: usize) -> Check {
+    let expected = "the model to be asked again after it had been away";
+    let Some(seen) = evidence.step(step) else { return missing(Reason::TooFewRequests, expected, step) };
+    let turns = turns(seen);
+    let gone = turns.iter().position(|request| request.away_ms.is_some());
+    let Some((at, away)) = gone.and_then(|at| Some((at, Millis::from(turns[at].away_ms?)))) else {
+        return Check::fail(Reason::TooFewRequests, expected, "it was not asked often enough to go away").in_step(step);
+    };
+    let Some(back) = turns.get(at + 1) else {
+        return Check::fail(Reason::TooFewRequests, expected, "it was not asked again").in_step(step);
+    };
+    let usual = waits(&turns[..=at]).into_iter().max();
+    let observed = format!("away for {away} ms; gaps {}", listed(&turns));
+    let check = if usual.is_some_and(|usual| usual * 2 < away) {
+        Check::pass(expected, observed)
+    } else {
+        Check::not_observed(Reason::NoSuchMoment, expected, format!("{observed}: it may not have asked meanwhile"))
+    };
+    check.in_step(step).at_time(back.at)
+}
+
+/// The header in which Anthropic wants a word for effort announced, and what the announcement begins with.
+const BETA: &str = "anthropic-beta";
+const EFFORT_BETA: &str = "effort-";
+
+/// Every turn of the step says how hard the model is to think; to Anthropic a word is announced in a header.
+pub(super) fn effort(evidence: &Evidence<'_>, step: usize, level: &str) -> Check {
+    let expected = format!("every request to say `{level}`, or another count of tokens than usual");
+    let Some(seen) = evidence.step(step) else { return missing(Reason::EffortLost, expected, step) };
+    let plain = evidence.control.and_then(|control| control.steps.first());
+    let Some(usual) = plain.and_then(|step| effort_of(turns(step).first()?)) else {
+        return refused(expected).in_step(step);
+    };
+    let says = |request: &&RequestSeen| match effort_of(request) {
+        Some(Effort { level: Some(found), .. }) => found == level && is_announced(request),
+        Some(Effort { level: None, budget: Some(budget) }) => usual.budget != Some(*budget),
+        _ => false,
+    };
+    let turns = turns(seen);
+    let observed: Vec<String> = turns.iter().map(|request| in_words(request)).collect();
+    let observed = clip(&observed.join("; "));
+    let check = if !turns.is_empty() && turns.iter().all(says) {
+        Check::pass(expected, observed)
+    } else {
+        Check::fail(Reason::EffortLost, expected, observed)
+    };
+    check.in_step(step)
+}
+
+fn effort_of(request: &RequestSeen) -> Option<&Effort> {
+    request.prompt.as_ref().map(|prompt| &prompt.effort)
+}
+
+/// Whether a word for effort is announced, where the vendor wants that.
+fn is_announced(request: &RequestSeen) -> bool {
+    let betas = request.headers.get(BETA).map(String::as_str).unwrap_or_default();
+    request.dialect != Dialect::Anthropic || betas.split(',').any(|beta| beta.trim().starts_with(EFFORT_BETA))
+}
+
+fn in_words(request: &RequestSeen) -> String {
+    let Some(effort) = effort_of(request) else { return "nothing".to_owned() };
+    let level = effort.level.iter().map(|level| match is_announced(request) {
+        true => level.clone(),
+        false => format!("{level}, which {BETA} does not announce"),
+    });
+    let budget = effort.budget.iter().map(|budget| format!("{budget} tokens"));
+    level.chain(budget).reduce(|level, budget| format!("{level}, {budget}")).unwrap_or("nothing".to_owned())
+}
+
+/// The first request of the step holds what the memory file says, in what was said or in what stands before it.
+pub(super) fn memory(evidence: &Evidence<'_>, step: usize, text: &str) -> Check {
+    let text = evidence.words(text);
+    let expected = format!("the first request to hold {text}, which stands in the memory file alone");
+    let Some(seen) = evidence.step(step) else { return missing(Reason::MemoryUnread, expected, step) };
+    let Some((request, prompt)) = turns(seen).first().and_then(|it| Some((*it, it.prompt.as_ref()?))) else {
+        return Check::fail(Reason::TooFewRequests, expected, "there was none").in_step(step);
+    };
+    let check = if prompt.carries(&text) || prompt.system.contains(&text) {
+        Check::pass(expected, "it does")
+    } else {
+        Check::fail(Reason::MemoryUnread, expected, "it does not")
+    };
+    check.in_step(step).at_time(request.at)
 }
 
 /// The first request of a step holds what was said before.

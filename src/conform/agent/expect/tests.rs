@@ -1,5 +1,9 @@
 //! What every expectation says about small observations: a figure on either side, and what must never pass.
 
+mod context;
+mod trouble;
+mod wire;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -42,6 +46,7 @@ fn step(end: AgentEnd, requests: Vec<RequestSeen>, lines: &[&str]) -> AgentStepS
         signal: None,
         requests,
         output: lines.iter().map(line).collect(),
+        beside: None,
         left: Vec::new(),
     }
 }
@@ -64,7 +69,13 @@ impl Scene {
                     "compaction": [{"when": {"/t": "compacted"}}],
                     "turn_limit": [{"when": {"/t": "enough"}}],
                     "turn_limit_exit": 53,
+                    "answer": [{"when": {"/t": "text"}, "read": "/text"}],
+                    "end": [{"when": {"/t": "end"}, "read": ["/how"]}],
+                    "context": [{"when": {"/t": "size"}, "size": ["/in", "/cached"]}],
+                    "refusal": [{"when": {"/t": "refused"}}],
+                    "denial": [],
                 },
+                "side": [{"name": "compaction", "match": "sum up", "reply": "<s>So far.</s>"}],
             }),
         }
     }

@@ -4,7 +4,7 @@ use regex::Regex;
 
 use super::ending::missing;
 use super::{Evidence, clip};
-use crate::conform::model::ToolResult;
+use crate::conform::model::{Answered, ToolResult};
 use crate::conform::{Check, Reason};
 
 /// Words that stand before an exit code, and how far from it they may stand. The result is written for a model and no
@@ -53,6 +53,21 @@ pub(super) fn file(evidence: &Evidence<'_>, path: &str, content: &str) -> Check 
             let text = clip(&format!("{:?}", String::from_utf8_lossy(found)));
             Check::fail(Reason::WrongBytes, expected, format!("{} bytes: {text}", found.len()))
         }
+    };
+    check.in_file(path)
+}
+
+/// What the model wanted to be done was not done: the file that its command makes is not there.
+pub(super) fn no_file(evidence: &Evidence<'_>, path: &str) -> Check {
+    let path = evidence.words(path);
+    let expected = "no such file";
+    let mut requests = evidence.seen.steps.iter().flat_map(|step| &step.requests);
+    let check = if evidence.seen.files.contains_key(&path) {
+        Check::fail(Reason::NotPrevented, expected, "it is there")
+    } else if requests.any(|request| request.answer == Answered::Calls) {
+        Check::pass(expected, "it is not there")
+    } else {
+        Check::fail(Reason::TooFewRequests, "the model to call its command", "it was never asked for one")
     };
     check.in_file(path)
 }

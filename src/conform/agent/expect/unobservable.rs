@@ -1,6 +1,7 @@
 //! What a manifest keeps from being seen at all, whatever the agent does: known before anything is run.
 
-use super::super::{AgentCase, AgentExpectation, AgentManifest, AgentStep};
+use super::super::{AgentCase, AgentExpectation, AgentManifest, AgentStep, Spoilt};
+use super::context::COMPACTION;
 use crate::conform::{Check, Reason, TimeMethod};
 
 /// Why nothing of this case can be seen of an agent with this manifest, if so: a verb, a knob or a place to look at is
@@ -11,9 +12,19 @@ pub(in crate::conform::agent) fn unobservable(case: &AgentCase, manifest: &Agent
         return Some(Check::not_observed(Reason::NoVerb, "a manifest with `resume`", "it has none"));
     }
     let scaled = case.time == TimeMethod::Scaled;
-    if let Some(knob) = case.knobs.keys().find(|knob| scaled && !manifest.knobs.contains_key(knob)) {
+    if let Some(knob) =
+        case.knobs.keys().find(|knob| (scaled || knob.is_the_point()) && !manifest.knobs.contains_key(knob))
+    {
         let observed = "the manifest has no such knob";
         return Some(Check::not_observed(Reason::NoKnob, format!("a knob `{knob}`"), observed));
+    }
+    if case.memory.is_some() && manifest.memory.is_none() {
+        return Some(Check::not_observed(Reason::NoSight, "a manifest that names the memory file", "it names none"));
+    }
+    let mut calls = case.steps.iter().filter_map(|step| step.errand().spoilt);
+    if manifest.folder.is_empty() && calls.any(|spoilt| spoilt == Spoilt::MissingFolder) {
+        let expected = "a manifest with arguments that name a folder";
+        return Some(Check::not_observed(Reason::NoVerb, expected, "it has none"));
     }
     case.expect.iter().find_map(|expectation| unseen(expectation, manifest)).map(|what| {
         let expected = format!("a manifest that says where {what} stands in the stream");
@@ -25,8 +36,14 @@ pub(in crate::conform::agent) fn unobservable(case: &AgentCase, manifest: &Agent
 fn unseen(expectation: &AgentExpectation, manifest: &AgentManifest) -> Option<&'static str> {
     let signs = &manifest.stream;
     let missing = match expectation {
-        AgentExpectation::SessionAtFirst { .. } | AgentExpectation::SameSession { .. } => {
-            (signs.session.is_none(), "the session")
+        AgentExpectation::SessionAtFirst { .. }
+        | AgentExpectation::SameSession { .. }
+        | AgentExpectation::Apart { .. } => (signs.session.is_none(), "the session"),
+        AgentExpectation::EndTold { .. } => (signs.end.is_none(), "the end"),
+        AgentExpectation::AnswerTold { .. } => (signs.answer.is_none(), "the answer"),
+        AgentExpectation::ContextTold { .. } => (signs.context.is_none(), "the size of the context"),
+        AgentExpectation::Compacted { .. } | AgentExpectation::GoesOn { .. } => {
+            (!manifest.side.iter().any(|side| side.name == COMPACTION), "a request for a summary")
         }
         AgentExpectation::Usage { .. } => (signs.usage.is_none(), "the usage"),
         AgentExpectation::Told { .. } => (signs.failure.is_none(), "a failure"),

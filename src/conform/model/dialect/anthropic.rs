@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::read::{pairs, results, text, without, word};
+use super::read::{effort, pairs, results, text, without, word};
 use super::{Asked, Event, Failure, Ids, Operation, Rejected, Reply, pieces};
-use crate::conform::model::script::{ErrorKind, Usage};
+use crate::conform::model::script::{ErrorKind, Stop, Usage};
 use crate::conform::model::seen::{Prompt, Said, ToolResult};
 use crate::conform::model::shell::Tool;
 
@@ -32,7 +32,16 @@ pub(super) fn read(body: &Value, operation: Operation) -> Result<Asked, Rejected
     let tools: Vec<Tool> = body["tools"].as_array().into_iter().flatten().map(tool).collect();
     let names = tools.iter().map(|tool| tool.name.clone()).collect();
     let stream = body["stream"].as_bool().unwrap_or(false);
-    let prompt = Prompt { model, stream, tools: names, last_text, last_results, conversation: turns.concat() };
+    let prompt = Prompt {
+        model,
+        stream,
+        tools: names,
+        effort: effort(&body["output_config"]["effort"], &body["thinking"]["budget_tokens"]),
+        system: text(&body["system"]),
+        last_text,
+        last_results,
+        conversation: turns.concat(),
+    };
     Ok(Asked { prompt, tools })
 }
 
@@ -108,7 +117,12 @@ fn message(reply: &Reply<'_>, content: &[Value], stop_reason: Option<&str>, usag
 }
 
 fn stop_reason(reply: &Reply<'_>) -> &'static str {
-    if reply.calls.is_empty() { "end_turn" } else { "tool_use" }
+    match reply.stop {
+        Some(Stop::Length) => "max_tokens",
+        Some(Stop::Refusal) => "refusal",
+        None if reply.calls.is_empty() => "end_turn",
+        None => "tool_use",
+    }
 }
 
 fn blocks(reply: &Reply<'_>) -> Vec<Value> {
@@ -179,7 +193,7 @@ pub(super) fn error(kind: ErrorKind, message: Option<&str>, model: &str, ids: Id
     });
     // Seen on the vendor's own answers; agents that are built on its library obey it.
     let passes = matches!(kind, ErrorKind::RateLimit | ErrorKind::Server | ErrorKind::Overloaded);
-    Failure { status, headers: vec![("x-should-retry", if passes { "true" } else { "false" })], body }
+    Failure { status, headers: vec![("x-should-retry", passes.to_string())], body }
 }
 
 /// Status, type and message.
@@ -203,6 +217,9 @@ fn words(kind: ErrorKind) -> (u16, &'static str, &'static str) {
             "rate_limit_error",
             "This request would exceed your organization's rate limit. Please try again later.",
         ),
+        ErrorKind::Quota => {
+            (429, "rate_limit_error", "This request would exceed your account's rate limit. Please try again later.")
+        }
         ErrorKind::Server => (500, "api_error", "Internal server error"),
         ErrorKind::Overloaded => (529, "overloaded_error", "Overloaded"),
     }

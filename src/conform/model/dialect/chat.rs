@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::read::{pairs, results, text, without, word};
+use super::read::{effort, pairs, results, text, without, word};
 use super::{Asked, Event, Failure, Rejected, Reply, pieces, responses};
-use crate::conform::model::script::{ErrorKind, Usage};
+use crate::conform::model::script::{ErrorKind, Stop, Usage};
 use crate::conform::model::seen::{Prompt, Said, ToolResult};
 use crate::conform::model::shell::Tool;
 
@@ -30,7 +30,19 @@ pub(super) fn read(body: &Value) -> Result<Asked, Rejected> {
     let tools: Vec<Tool> = body["tools"].as_array().into_iter().flatten().map(tool).collect();
     let names = tools.iter().map(|tool| tool.name.clone()).collect();
     let stream = body["stream"].as_bool().unwrap_or(false);
-    let prompt = Prompt { model, stream, tools: names, last_text, last_results, conversation: turns.concat() };
+    let level =
+        if body["reasoning_effort"].is_string() { &body["reasoning_effort"] } else { &body["reasoning"]["effort"] };
+    let prompt = Prompt {
+        model,
+        stream,
+        tools: names,
+        effort: effort(level, &body["thinking_budget"]),
+        // Instructions are messages here.
+        system: String::new(),
+        last_text,
+        last_results,
+        conversation: turns.concat(),
+    };
     Ok(Asked { prompt, tools })
 }
 
@@ -107,7 +119,12 @@ fn calls(reply: &Reply<'_>) -> Vec<Value> {
 }
 
 fn finish_reason(reply: &Reply<'_>) -> &'static str {
-    if reply.calls.is_empty() { "stop" } else { "tool_calls" }
+    match reply.stop {
+        Some(Stop::Length) => "length",
+        Some(Stop::Refusal) => "content_filter",
+        None if reply.calls.is_empty() => "stop",
+        None => "tool_calls",
+    }
 }
 
 fn usage(usage: Usage) -> Value {

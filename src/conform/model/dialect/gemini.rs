@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::read::{pairs, results, word};
+use super::read::{effort, pairs, results, text, word};
 use super::{Asked, Event, Failure, Rejected, Reply, pieces};
-use crate::conform::model::script::{ErrorKind, Usage};
+use crate::conform::model::script::{ErrorKind, Stop, Usage};
 use crate::conform::model::seen::{Prompt, Said, ToolResult};
 use crate::conform::model::shell::Tool;
 
@@ -31,10 +31,13 @@ pub(super) fn read(body: &Value, path: &str) -> Result<Asked, Rejected> {
     });
     let last_text = texts.collect::<Vec<_>>().join("\n");
     let tools: Vec<Tool> = body["tools"].as_array().into_iter().flatten().flat_map(tools).collect();
+    let thinking = &body["generationConfig"]["thinkingConfig"];
     let prompt = Prompt {
         model: model.to_owned(),
         stream: method == "streamGenerateContent",
         tools: tools.iter().map(|tool| tool.name.clone()).collect(),
+        effort: effort(&thinking["thinkingLevel"], &thinking["thinkingBudget"]),
+        system: text(&body["systemInstruction"]["parts"]),
         last_text,
         last_results: results(last),
         conversation: turns.concat(),
@@ -113,7 +116,7 @@ fn calls(reply: &Reply<'_>) -> impl Iterator<Item = Value> {
 fn answer(reply: &Reply<'_>, parts: &[Value], last: bool) -> Value {
     let mut candidate = json!({"index": 0, "content": {"role": "model", "parts": parts}});
     if last {
-        candidate["finishReason"] = "STOP".into();
+        candidate["finishReason"] = finish_reason(reply).into();
     }
     json!({
         "candidates": [candidate],
@@ -121,6 +124,14 @@ fn answer(reply: &Reply<'_>, parts: &[Value], last: bool) -> Value {
         "modelVersion": reply.model,
         "responseId": reply.ids.id("", 0)
     })
+}
+
+fn finish_reason(reply: &Reply<'_>) -> &'static str {
+    match reply.stop {
+        Some(Stop::Length) => "MAX_TOKENS",
+        Some(Stop::Refusal) => "SAFETY",
+        None => "STOP",
+    }
 }
 
 fn usage(usage: Usage) -> Value {
@@ -156,7 +167,9 @@ fn words(kind: ErrorKind) -> (u16, &'static str, &'static str) {
     let exhausted = |message| (429, "RESOURCE_EXHAUSTED", message);
     match kind {
         ErrorKind::InvalidRequest => invalid("Request contains an invalid argument."),
-        ErrorKind::Credit => exhausted("You exceeded your current quota, please check your plan and billing details."),
+        ErrorKind::Credit | ErrorKind::Quota => {
+            exhausted("You exceeded your current quota, please check your plan and billing details.")
+        }
         ErrorKind::PromptTooLong => {
             invalid("The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).")
         }

@@ -6,13 +6,14 @@
 mod anthropic;
 mod chat;
 mod gemini;
+mod limit;
 mod read;
 mod responses;
 
 use serde_json::{Value, json};
 
 use super::answer::Refusal;
-use super::script::{ErrorKind, Usage};
+use super::script::{ErrorKind, Stop, Usage};
 use super::seen::Prompt;
 use super::shell::Tool;
 use crate::contract::vocabulary;
@@ -64,6 +65,8 @@ pub(super) struct Reply<'a> {
     pub(super) text: Option<&'a str>,
     /// Tools and their arguments.
     pub(super) calls: Vec<(String, Value)>,
+    /// Why it ends before everything was said.
+    pub(super) stop: Option<Stop>,
     pub(super) usage: Usage,
 }
 
@@ -72,8 +75,16 @@ pub(super) struct Reply<'a> {
 pub(super) struct Failure {
     pub(super) status: u16,
     /// The vendor's own headers for it.
-    pub(super) headers: Vec<(&'static str, &'static str)>,
+    pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: Value,
+}
+
+/// What answers are made from, besides the request: a name for each, and the time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stamp {
+    pub(super) ids: Ids,
+    /// Seconds since 1970.
+    pub(super) created: i64,
 }
 
 /// Where the ids of an answer come from: the same seed and number give the same ids.
@@ -185,16 +196,18 @@ impl Dialect {
     }
 
     /// An error.
-    pub(super) fn error(self, refusal: &Refusal, model: &str, ids: Ids) -> Failure {
+    pub(super) fn error(self, refusal: &Refusal, model: &str, stamp: Stamp) -> Failure {
         let kind = refusal.kind.or(refusal.status.map(ErrorKind::of_status)).unwrap_or(ErrorKind::Server);
         let message = refusal.message.as_deref();
-        let failure = match self {
-            Self::Anthropic => anthropic::error(kind, message, model, ids),
+        let mut failure = match self {
+            Self::Anthropic => anthropic::error(kind, message, model, stamp.ids),
             Self::Responses => responses::error(kind, message, model),
             Self::Chat => chat::error(kind, message, model),
             Self::Gemini => gemini::error(kind, message, model),
         };
-        Failure { status: refusal.status.unwrap_or(failure.status), ..failure }
+        failure.status = refusal.status.unwrap_or(failure.status);
+        limit::tell(self, kind, refusal.retry_after, stamp.created, &mut failure);
+        failure
     }
 
     /// A count of tokens, as the vendor tells it.
@@ -206,13 +219,13 @@ impl Dialect {
     }
 
     /// The error for a path that the vendor does not have.
-    pub(super) fn no_such_path(self, ids: Ids) -> Failure {
+    pub(super) fn no_such_path(self, stamp: Stamp) -> Failure {
         let refusal = Refusal {
             kind: Some(ErrorKind::NotFound),
             message: Some("There is nothing at this path.".to_owned()),
             ..Refusal::default()
         };
-        let mut failure = self.error(&refusal, "", ids);
+        let mut failure = self.error(&refusal, "", stamp);
         if matches!(self, Self::Responses | Self::Chat) {
             // The usual code is that of a missing model.
             failure.body["error"]["code"] = Value::Null;
@@ -221,13 +234,13 @@ impl Dialect {
     }
 
     /// The error for a request that was not understood.
-    pub(super) fn rejection(self, rejected: &Rejected, ids: Ids) -> Failure {
+    pub(super) fn rejection(self, rejected: &Rejected, stamp: Stamp) -> Failure {
         let refusal = Refusal {
             kind: Some(ErrorKind::InvalidRequest),
             message: Some(rejected.message.clone()),
             ..Refusal::default()
         };
-        let mut failure = self.error(&refusal, "", ids);
+        let mut failure = self.error(&refusal, "", stamp);
         if let (Self::Responses | Self::Chat, Some(param)) = (self, rejected.param) {
             failure.body["error"]["param"] = param.into();
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::Rejected;
-use crate::conform::model::seen::{Said, ToolResult};
+use crate::conform::model::seen::{Effort, Said, ToolResult};
 
 impl Rejected {
     /// Of the field that the message is about.
@@ -28,6 +28,11 @@ pub(super) fn text(content: &Value) -> String {
         Value::Object(object) => object.get("content").map(text).unwrap_or_default(),
         _ => String::new(),
     }
+}
+
+/// How hard the model is to think, by a word or by tokens, as far as a request says it.
+pub(super) fn effort(level: &Value, budget: &Value) -> Effort {
+    Effort { level: level.as_str().map(str::to_lowercase), budget: budget.as_i64() }
 }
 
 /// A field that is a text; empty where it is none.

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::read::{pairs, results, text, without, word};
+use super::read::{effort, pairs, results, text, without, word};
 use super::{Asked, Event, Failure, Rejected, Reply, pieces};
-use crate::conform::model::script::{ErrorKind, Usage};
+use crate::conform::model::script::{ErrorKind, Stop, Usage};
 use crate::conform::model::seen::{Prompt, Said, ToolResult};
 use crate::conform::model::shell::Tool;
 
@@ -31,7 +31,16 @@ pub(super) fn read(body: &Value) -> Result<Asked, Rejected> {
     };
     let names = tools.iter().map(|tool| tool.name.clone()).collect();
     let stream = body["stream"].as_bool().unwrap_or(false);
-    let prompt = Prompt { model, stream, tools: names, last_text, last_results, conversation };
+    let prompt = Prompt {
+        model,
+        stream,
+        tools: names,
+        effort: effort(&body["reasoning"]["effort"], &Value::Null),
+        system: word(body, "instructions"),
+        last_text,
+        last_results,
+        conversation,
+    };
     Ok(Asked { prompt, tools })
 }
 
@@ -73,7 +82,15 @@ fn results_have_calls(conversation: &[Said]) -> Result<(), Rejected> {
 }
 
 pub(super) fn whole(reply: &Reply<'_>) -> Value {
-    response(reply, "completed", &items(reply), Some(&usage(reply.usage)))
+    let mut whole = response(reply, "completed", &items(reply), Some(&usage(reply.usage)));
+    if let Some(stop) = reply.stop {
+        whole["status"] = "incomplete".into();
+        whole["incomplete_details"] = json!({"reason": match stop {
+            Stop::Length => "max_output_tokens",
+            Stop::Refusal => "content_filter",
+        }});
+    }
+    whole
 }
 
 fn response(reply: &Reply<'_>, status: &str, output: &[Value], usage: Option<&Value>) -> Value {
@@ -165,7 +182,8 @@ pub(super) fn events(reply: &Reply<'_>) -> Vec<Event> {
         }
         stream.add("response.output_item.done", json!({"output_index": index, "item": item}));
     }
-    stream.add("response.completed", json!({"response": whole(reply)}));
+    let last = if reply.stop.is_some() { "response.incomplete" } else { "response.completed" };
+    stream.add(last, json!({"response": whole(reply)}));
     stream.0
 }
 
@@ -201,7 +219,7 @@ pub(super) fn error_event(kind: ErrorKind, reply: &Reply<'_>) -> Event {
     let body = error(kind, None, reply.model).body;
     let code = match kind {
         ErrorKind::InvalidRequest | ErrorKind::TooLarge | ErrorKind::NotFound => "invalid_prompt",
-        ErrorKind::Credit => "insufficient_quota",
+        ErrorKind::Credit | ErrorKind::Quota => "insufficient_quota",
         ErrorKind::PromptTooLong => "context_length_exceeded",
         ErrorKind::RateLimit => "rate_limit_exceeded",
         ErrorKind::Overloaded => "server_is_overloaded",
@@ -228,7 +246,7 @@ fn words(kind: ErrorKind) -> (u16, &'static str, Option<&'static str>, &'static 
     let invalid = |status, code, message| (status, "invalid_request_error", code, message);
     match kind {
         ErrorKind::InvalidRequest => invalid(400, None, "We could not parse the JSON body of your request."),
-        ErrorKind::Credit => (
+        ErrorKind::Credit | ErrorKind::Quota => (
             429,
             "insufficient_quota",
             Some("insufficient_quota"),

@@ -6,12 +6,13 @@ use super::*;
 use crate::conform::model::seen::{Said, ToolResult};
 
 const IDS: Ids = Ids { seed: 7, number: 3 };
+const STAMP: Stamp = Stamp { ids: IDS, created: 1_800_000_000 };
 
 fn reply(text: Option<&str>, calls: usize) -> Reply<'_> {
     let calls =
         (0..calls).map(|n| ("Bash".to_owned(), json!({"command": format!("printf '\"{n}\" é' > file")}))).collect();
     let usage = Usage { input: 6000, cached: 5000, output: 70 };
-    Reply { ids: IDS, created: 1_800_000_000, model: "some-model", text, calls, usage }
+    Reply { ids: IDS, created: 1_800_000_000, model: "some-model", text, calls, stop: None, usage }
 }
 
 fn replies() -> Vec<Reply<'static>> {
@@ -251,15 +252,19 @@ fn errors_are_the_vendors_own() {
         (Kind::Overloaded, 529, "overloaded_error", 503, json!("server_is_overloaded")),
     ] {
         let refusal = Refusal { kind: Some(kind), ..Refusal::default() };
-        let failure = Dialect::Anthropic.error(&refusal, "m", IDS);
+        let failure = Dialect::Anthropic.error(&refusal, "m", STAMP);
         let retry = if matches!(anthropic, 429 | 500 | 529) { "true" } else { "false" };
-        assert_eq!((failure.status, failure.headers), (anthropic, vec![("x-should-retry", retry)]), "{kind}");
+        assert_eq!(
+            (failure.status, failure.headers),
+            (anthropic, vec![("x-should-retry", retry.to_owned())]),
+            "{kind}"
+        );
         assert_eq!(failure.body["error"]["type"], word, "{kind}");
         assert_eq!((&failure.body["type"], failure.body["request_id"].is_string()), (&json!("error"), true));
-        let failure = Dialect::Responses.error(&refusal, "m", IDS);
+        let failure = Dialect::Responses.error(&refusal, "m", STAMP);
         assert_eq!((failure.status, &failure.body["error"]["code"]), (responses, &code), "{kind}");
         assert!(failure.body["error"]["message"].as_str().is_some_and(|message| !message.contains('{')));
-        let failure = Dialect::Chat.error(&refusal, "m", IDS);
+        let failure = Dialect::Chat.error(&refusal, "m", STAMP);
         assert_eq!((failure.status, &failure.body["error"]["code"]), (responses, &code), "{kind}");
         let (status, word) = match anthropic {
             529 => (503, "UNAVAILABLE"),
@@ -270,18 +275,18 @@ fn errors_are_the_vendors_own() {
             _ if responses == 429 => (429, "RESOURCE_EXHAUSTED"),
             _ => (400, "INVALID_ARGUMENT"),
         };
-        let failure = Dialect::Gemini.error(&refusal, "m", IDS);
+        let failure = Dialect::Gemini.error(&refusal, "m", STAMP);
         assert_eq!((failure.status, &failure.body["error"]["status"]), (status, &json!(word)), "{kind}");
         assert_eq!(failure.body["error"]["code"], status, "{kind}");
         assert!(failure.body["error"]["message"].as_str().is_some_and(|message| !message.contains('{')));
         let given = Refusal { status: Some(418), message: Some("own words".to_owned()), ..refusal };
         for &dialect in Dialect::ALL {
-            let failure = dialect.error(&given, "m", IDS);
+            let failure = dialect.error(&given, "m", STAMP);
             assert_eq!((failure.status, &failure.body["error"]["message"]), (418, &json!("own words")));
         }
     }
     let too_long = Refusal { kind: Some(Kind::PromptTooLong), ..Refusal::default() };
-    let body = Dialect::Anthropic.error(&too_long, "m", IDS).body;
+    let body = Dialect::Anthropic.error(&too_long, "m", STAMP).body;
     assert!(body["error"]["message"].as_str().is_some_and(|words| words.starts_with("prompt is too long: ")), "{body}");
 }
 
@@ -537,7 +542,7 @@ fn what_the_vendor_would_refuse_is_refused() {
         let rejected = asked(dialect, &body).expect_err("refused");
         assert!(rejected.message.contains(words), "{body}: {}", rejected.message);
         assert_eq!(rejected.param, param, "{body}");
-        let failure = dialect.rejection(&rejected, IDS);
+        let failure = dialect.rejection(&rejected, STAMP);
         assert_eq!((failure.status, &failure.body["error"]["message"]), (400, &json!(rejected.message)));
     }
     for body in ["", "{", "[1", "\u{0}"] {
@@ -571,4 +576,90 @@ fn any_json_is_read_without_a_panic() {
             }
         }
     }
+}
+
+#[test]
+fn a_model_that_stops_short_says_so_in_the_vendors_word() {
+    let path = |stop| {
+        let reply = Reply { stop: Some(stop), ..reply(Some("x"), 0) };
+        let last = |dialect: Dialect| match dialect.events(&reply).into_iter().rev().find(|it| *it != Event::Done) {
+            Some(Event::Named { data, .. } | Event::Data(data)) => data,
+            other => panic!("{other:?}"),
+        };
+        let chat = chunks(&Dialect::Chat.events(&reply));
+        let delta = stream(&Dialect::Anthropic.events(&reply)).into_iter().find(|(name, _)| name == "message_delta");
+        let streamed = [
+            delta.expect("a delta").1["delta"]["stop_reason"].clone(),
+            last(Dialect::Responses)["response"]["incomplete_details"]["reason"].clone(),
+            chat[chat.len() - 2]["choices"][0]["finish_reason"].clone(),
+            last(Dialect::Gemini)["candidates"][0]["finishReason"].clone(),
+        ];
+        let whole = [
+            Dialect::Anthropic.whole(&reply)["stop_reason"].clone(),
+            Dialect::Responses.whole(&reply)["incomplete_details"]["reason"].clone(),
+            Dialect::Chat.whole(&reply)["choices"][0]["finish_reason"].clone(),
+            Dialect::Gemini.whole(&reply)["candidates"][0]["finishReason"].clone(),
+        ];
+        assert_eq!(streamed, whole);
+        assert_eq!(last(Dialect::Responses)["type"], "response.incomplete");
+        whole
+    };
+    assert_eq!(path(Stop::Length), ["max_tokens", "max_output_tokens", "length", "MAX_TOKENS"]);
+    assert_eq!(path(Stop::Refusal), ["refusal", "content_filter", "content_filter", "SAFETY"]);
+}
+
+#[test]
+fn limits_are_told_as_each_vendor_tells_them() {
+    let failure = |dialect: Dialect, kind, retry_after| {
+        dialect.error(&Refusal { kind: Some(kind), retry_after, ..Refusal::default() }, "m", STAMP)
+    };
+    let header = |failure: &Failure, name: &str| {
+        let found: Vec<&String> = failure.headers.iter().filter(|it| it.0 == name).map(|it| &it.1).collect();
+        assert!(found.len() < 2, "{name} is told twice");
+        found.first().map(|value| (*value).clone())
+    };
+    for &dialect in Dialect::ALL {
+        let bare = failure(dialect, ErrorKind::RateLimit, None);
+        assert!(bare.headers.iter().all(|(name, _)| *name == "x-should-retry"), "{dialect}: {:?}", bare.headers);
+        assert_eq!(bare.body["error"].get("details"), None, "{dialect}");
+        let asks = failure(dialect, ErrorKind::RateLimit, Some(3));
+        assert_eq!(header(&asks, "retry-after").as_deref(), Some("3"), "{dialect}");
+    }
+    let asks = failure(Dialect::Anthropic, ErrorKind::RateLimit, Some(3));
+    assert_eq!(header(&asks, "anthropic-ratelimit-requests-reset").as_deref(), Some("2027-01-15T08:00:03Z"));
+    let asks = failure(Dialect::Gemini, ErrorKind::Overloaded, Some(3));
+    assert_eq!(asks.body["error"]["details"][0]["retryDelay"], "3s");
+    let used_up = failure(Dialect::Anthropic, ErrorKind::Quota, None);
+    assert_eq!(header(&used_up, "anthropic-ratelimit-unified-reset").as_deref(), Some("1800010800"));
+    assert_eq!(header(&used_up, "retry-after").as_deref(), Some("10800"));
+    for dialect in [Dialect::Responses, Dialect::Chat] {
+        let used_up = failure(dialect, ErrorKind::Quota, None);
+        assert_eq!((used_up.status, &used_up.body["error"]["code"]), (429, &json!("insufficient_quota")));
+    }
+    let used_up = failure(Dialect::Gemini, ErrorKind::Quota, None).body;
+    let violation = &used_up["error"]["details"][0]["violations"][0]["quotaId"];
+    assert!(violation.as_str().is_some_and(|id| id.contains("PerDay")), "{used_up}");
+}
+
+#[test]
+fn effort_and_what_stands_before_everything_are_read_in_every_dialect() {
+    let said = json!([{"role": "user", "content": "hello"}]);
+    let read = |dialect, body: Value| asked(dialect, &body).expect("understood").prompt;
+    let anthropic = json!({"model": "m", "max_tokens": 9, "messages": said, "system": [{"type": "text", "text": "be good"}],
+        "output_config": {"effort": "LOW"}, "thinking": {"type": "enabled", "budget_tokens": 2048}});
+    let responses = json!({"model": "m", "input": "hello", "instructions": "be good", "reasoning": {"effort": "low"}});
+    let chat = json!({"model": "m", "messages": said, "reasoning_effort": "low"});
+    let gemini = json!({"contents": [{"parts": [{"text": "hello"}]}], "systemInstruction": {"parts": [{"text": "be good"}]},
+        "generationConfig": {"thinkingConfig": {"thinkingBudget": 2048}}});
+    for (dialect, body, level, budget, system) in [
+        (Dialect::Anthropic, anthropic, Some("low"), Some(2048), "be good"),
+        (Dialect::Responses, responses, Some("low"), None, "be good"),
+        (Dialect::Chat, chat, Some("low"), None, ""),
+        (Dialect::Gemini, gemini, None, Some(2048), "be good"),
+    ] {
+        let prompt = read(dialect, body);
+        assert_eq!((prompt.effort.level.as_deref(), prompt.effort.budget), (level, budget), "{dialect}");
+        assert_eq!(prompt.system, system, "{dialect}");
+    }
+    assert!(read(Dialect::Chat, json!({"model": "m", "messages": said})).effort.is_unsaid());
 }

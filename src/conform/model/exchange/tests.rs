@@ -3,7 +3,7 @@
 use super::*;
 use crate::conform::model::Script;
 
-const STAMP: Stamp = Stamp { ids: Ids { seed: 1, number: 2 }, created: 1_800_000_000 };
+const STAMP: Stamp = Stamp { ids: crate::conform::model::dialect::Ids { seed: 1, number: 2 }, created: 1_800_000_000 };
 
 fn asked(dialect: Dialect, stream: bool, tools: &Value) -> Asked {
     let body = match dialect {
