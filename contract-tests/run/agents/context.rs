@@ -35,24 +35,43 @@ const DONE: &str = r#"{"type":"result","subtype":"success","is_error":false,"ter
 
 #[test]
 fn what_an_agent_uses_is_its_context_and_its_limits_are_its_own() {
-    for (player, usage) in [(Player::Claude, None), (Player::Codex, Some(vec![5020, 6007]))] {
+    let rows = [
+        (Player::Claude, None, Some("CLAUDE_CODE_AUTO_COMPACT_WINDOW=180000")),
+        (Player::Codex, Some(vec![5020, 6007]), Some("model_auto_compact_token_limit=80000")),
+        (Player::OpenCode, Some(vec![5000, 6000]), None),
+        (Player::Gemini, Some(vec![5000, 6000]), None),
+        (Player::Qwen, Some(vec![5000, 6000]), Some("QWEN_CODE_SYSTEM_SETTINGS_PATH=")),
+        (Player::Aider, Some(vec![5000]), Some("--max-chat-history-tokens\n80000")),
+        (Player::Pi, Some(vec![5000, 6000]), None),
+    ];
+    for (player, usage, told) in rows {
         let agent = StandIn::new(player);
         agent.plays("rest", "tool", 0);
         agent.run().exits(0);
         let current: Vec<u64> =
             events(&agent, "CONTEXT_CURRENT").iter().filter_map(|event| event["current_tokens"].as_u64()).collect();
-        assert_eq!(current.len(), 2, "{player:?}: one a turn");
+        let turns = if player == Player::Aider { 1 } else { 2 };
+        assert_eq!(current.len(), turns, "{player:?}: one a turn");
         assert!(usage.is_none_or(|usage| usage == current), "{player:?}: {current:?}");
-        let last = current.last().expect("two");
+        let last = current.last().expect("some");
         let state = agent.workspace.read(".loa-checkpoint/context-state.yaml");
         assert!(state.contains(&format!("current_tokens: {last}\n")), "{state}");
-        let told = if player == Player::Claude {
-            "CLAUDE_CODE_AUTO_COMPACT_WINDOW=180000"
-        } else {
-            "model_auto_compact_token_limit=80000"
-        };
-        assert!(format!("{}{}", agent.environment(1), agent.arguments(1)).contains(told), "{player:?}");
+        let start = format!("{}{}", agent.environment(1), agent.arguments(1));
+        assert!(told.is_none_or(|told| start.contains(told)), "{player:?}: {start}");
     }
+}
+
+#[test]
+fn settings_for_one_invocation_are_gone_with_it() {
+    let agent = StandIn::new(Player::Qwen);
+    agent.plays("rest", "tool", 0);
+    agent.does("rest", "cp \"$QWEN_CODE_SYSTEM_SETTINGS_PATH\" told");
+    agent.run().exits(0);
+    let told: Value = serde_json::from_str(&agent.workspace.read("told")).expect("JSON");
+    assert_eq!(told["model"]["generationConfig"]["contextWindowSize"], 173_000, "{told}");
+    let environment = agent.environment(1);
+    let path = environment.lines().find_map(|line| line.strip_prefix("QWEN_CODE_SYSTEM_SETTINGS_PATH="));
+    assert!(!std::path::Path::new(path.expect("set")).exists());
 }
 
 /// The agent answers with 500 tokens, runs a tool that signals 700, and says the rest.
@@ -125,6 +144,20 @@ fn a_context_that_a_stage_calls_full_again_after_a_compaction_calls_a_human() {
 }
 
 #[test]
+fn at_the_hard_limit_an_agent_that_compacts_when_asked_is_asked() {
+    let agent = StandIn::new(Player::Qwen);
+    with_limits(&agent);
+    agent.plays("1", "first", 0);
+    agent.does("1", "sleep 60");
+    agent.plays("2", "compact-on-request", 0);
+    agent.plays("rest", "success", 0);
+    agent.says("rest", &agent.workspace.read("replay/rest/stream").replace(":5000,", ":500,"), 0);
+    agent.run().exits(0).says(&["emergency compaction (asked of the agent)"]);
+    assert_eq!(agent.classes(), ["cancelled", "done", "done"]);
+    assert!(agent.arguments(2).ends_with("--prompt=/compress\n"), "{}", agent.arguments(2));
+}
+
+#[test]
 fn at_the_hard_limit_the_agent_is_stopped_compacted_and_goes_on() {
     let agent = StandIn::new(Player::Claude);
     with_limits(&agent);
@@ -164,9 +197,9 @@ fn a_context_that_compaction_does_not_help_calls_a_human() {
 
 #[test]
 fn a_prompt_that_is_too_long_is_compacted_once_where_that_can_be_asked_for() {
-    for (player, starts) in [(Player::Claude, 3), (Player::Codex, 1)] {
+    for (player, starts) in [(Player::Claude, 3), (Player::Codex, 1), (Player::Pi, 1)] {
         let agent = StandIn::new(player);
-        agent.plays("rest", "prompt-too-long", 1);
+        agent.plays("rest", "prompt-too-long", player.code(400));
         if player == Player::Claude {
             agent.plays("2", "compact-on-request", 0);
         }
@@ -189,7 +222,7 @@ fn a_prompt_that_fits_after_a_compaction_is_done() {
 
 #[test]
 fn a_compaction_that_the_agent_made_by_itself_is_told() {
-    for player in Player::ALL {
+    for player in Player::TELL_COMPACTIONS {
         let agent = StandIn::new(player);
         agent.plays("rest", "compaction", 0);
         agent.run().exits(0).says(&["the agent compacted its context from"]);

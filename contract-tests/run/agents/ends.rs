@@ -41,11 +41,20 @@ fn a_report_names_the_phases_that_no_gate_checked() {
 fn a_failure_for_the_moment_is_tried_again_in_the_same_session() {
     for player in Player::ALL {
         let agent = StandIn::new(player);
-        agent.plays("1", "overloaded", 1);
+        agent.plays("1", "overloaded", player.code(503));
         agent.plays("rest", "tool", 0);
-        agent.run().exits(0).says(&["529", "trying again"]);
+        let why = match player {
+            Player::Gemini => "status 503",
+            Player::Aider => "litellm.APIError",
+            _ => "529",
+        };
+        agent.run().exits(0).says(&[why, "trying again"]);
         assert_eq!(agent.starts(), 2, "{player:?}");
         assert_eq!(agent.classes(), ["transient", "done"], "{player:?}");
+        if !player.resumes() {
+            assert!(agent.arguments(2).contains("Design it."), "without sessions it is told its task each time");
+            continue;
+        }
         let first = agent.record()["invocations"][0]["session"].as_str().expect("a session").to_owned();
         agent.went_on(2, &first);
     }
@@ -55,7 +64,7 @@ fn a_failure_for_the_moment_is_tried_again_in_the_same_session() {
 fn failures_for_the_moment_that_do_not_pass_call_a_human_after_three_retries() {
     for player in Player::ALL {
         let agent = StandIn::new(player);
-        agent.plays("rest", "overloaded", 1);
+        agent.plays("rest", "overloaded", player.code(503));
         agent.run().exits(2);
         assert_eq!(agent.starts(), 4, "{player:?}");
         let checkpoint = agent.workspace.checkpoint("design");
@@ -68,8 +77,9 @@ fn failures_for_the_moment_that_do_not_pass_call_a_human_after_three_retries() {
 fn a_wrong_key_calls_a_human_at_once() {
     for player in Player::ALL {
         let agent = StandIn::new(player);
-        agent.plays("rest", "authentication", 1);
-        agent.run().exits(2).says(&["A human is needed", "401"]);
+        agent.plays("rest", "authentication", player.code(401));
+        let why = if player == Player::Aider { "AuthenticationError" } else { "401" };
+        agent.run().exits(2).says(&["A human is needed", why]);
         assert_eq!((agent.starts(), agent.classes()), (1, vec!["permanent".to_owned()]), "{player:?}");
         let checkpoint = agent.workspace.checkpoint("design");
         assert_eq!(checkpoint["exit_code"], 2, "{player:?}");
@@ -86,6 +96,24 @@ fn an_exit_of_0_without_an_end_in_the_stream_is_no_success() {
     agent.run().exits(0);
     assert_eq!(agent.classes(), ["lost", "done"]);
     assert_eq!(agent.record()["invocations"][0]["code"], 0, "what the process returned is kept");
+}
+
+#[test]
+fn an_exit_code_is_believed_neither_way() {
+    let rows = [
+        (Player::OpenCode, "overflow-in-work", 1, "done"),
+        (Player::Gemini, "truncated", 0, "transient"),
+        (Player::Gemini, "loop", 0, "lost"),
+        (Player::Pi, "truncated", 0, "transient"),
+        (Player::Aider, "refused", 0, "permanent"),
+    ];
+    for (player, case, code, class) in rows {
+        let agent = StandIn::new(player);
+        agent.plays("1", case, code);
+        agent.plays("rest", "tool", 0);
+        agent.run();
+        assert_eq!(agent.classes()[0], class, "{player:?} {case}");
+    }
 }
 
 #[test]
@@ -118,11 +146,13 @@ fn a_model_that_hangs_meets_the_phases_limit() {
 
 #[test]
 fn turns_that_are_used_up_are_no_success_and_more_are_given() {
-    let agent = StandIn::new(Player::Claude);
-    agent.plays("1", "max-turns", 1);
-    agent.plays("rest", "success", 0);
-    agent.run().exits(0);
-    assert_eq!(agent.classes(), ["timed_out", "done"]);
+    for (player, code) in [(Player::Claude, 1), (Player::Gemini, 53), (Player::Qwen, 53)] {
+        let agent = StandIn::new(player);
+        agent.plays("1", "max-turns", code);
+        agent.plays("rest", "success", 0);
+        agent.run().exits(0);
+        assert_eq!(agent.classes(), ["timed_out", "done"], "{player:?}");
+    }
 }
 
 #[test]

@@ -21,7 +21,7 @@ const LATER: i64 = 32_000_000_000;
 
 #[test]
 fn a_limit_that_is_lifted_is_gone_on_from_without_a_further_attempt() {
-    for player in Player::ALL {
+    for player in Player::TELL_LIMITS {
         let agent = StandIn::new(player);
         agent.configured("  limit_patience_hours: 0\n");
         limited(&agent, player, LONG_AGO);
@@ -35,7 +35,7 @@ fn a_limit_that_is_lifted_is_gone_on_from_without_a_further_attempt() {
 
 #[test]
 fn a_limit_beyond_the_patience_ends_the_run_which_can_be_resumed() {
-    for player in Player::ALL {
+    for player in Player::TELL_LIMITS {
         let agent = StandIn::new(player);
         agent.configured("  limit_patience_hours: 0.5\n");
         limited(&agent, player, LATER);

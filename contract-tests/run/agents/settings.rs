@@ -5,7 +5,8 @@ use crate::run::Workspace;
 
 #[test]
 fn a_key_reaches_its_agent_and_nobody_else() {
-    for (player, key) in [(Player::Claude, "ANTHROPIC_API_KEY"), (Player::Codex, "OPENAI_API_KEY")] {
+    for player in Player::ALL {
+        let key = player.key();
         let agent = StandIn::new(player);
         let plan = serde_json::json!({ "phases": [
             { "id": "design", "prompt": "Design it." },
@@ -46,11 +47,18 @@ fn an_agent_is_given_what_every_stage_is_given() {
 
 #[test]
 fn effort_is_passed_on_as_the_agent_takes_it() {
-    for (player, word) in [(Player::Claude, "--effort\nhigh\n"), (Player::Codex, "model_reasoning_effort=\"high\"")] {
+    let rows = [
+        (Player::Claude, "--effort\nhigh\n"),
+        (Player::Codex, "model_reasoning_effort=\"high\""),
+        (Player::OpenCode, "--variant\nhigh\n"),
+        (Player::Aider, "--reasoning-effort\nhigh\n"),
+        (Player::Pi, "--thinking\nhigh\n"),
+    ];
+    for (player, word) in rows {
         let agent = StandIn::new(player);
         agent.plays("rest", "tool", 0);
         agent.run().exits(0);
-        assert!(!agent.arguments(1).contains("effort"), "{player:?}: the model's own without a section");
+        assert!(!agent.arguments(1).contains(word), "{player:?}: the model's own without a section");
         let config = agent.workspace.read(".loa.config.yaml");
         agent.workspace.config(&format!("effort: {{ default_level: low, per_skill: {{ design: high }} }}\n{config}"));
         agent.run().exits(0);

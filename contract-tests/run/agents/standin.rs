@@ -12,17 +12,106 @@ use crate::run::workspace::{Ran, finished};
 pub(super) enum Player {
     Claude,
     Codex,
+    OpenCode,
+    Gemini,
+    Qwen,
+    Aider,
+    Pi,
 }
 
 impl Player {
-    pub(super) const ALL: [Self; 2] = [Self::Claude, Self::Codex];
+    pub(super) const ALL: [Self; 7] =
+        [Self::Claude, Self::Codex, Self::OpenCode, Self::Gemini, Self::Qwen, Self::Aider, Self::Pi];
+    /// Those that tell when a used up quota is given anew.
+    pub(super) const TELL_LIMITS: [Self; 2] = [Self::Claude, Self::Codex];
+    /// Those that tell of a compaction of their own.
+    pub(super) const TELL_COMPACTIONS: [Self; 4] = [Self::Claude, Self::Codex, Self::OpenCode, Self::Qwen];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Claude => "claude",
             Self::Codex => "codex",
+            Self::OpenCode => "opencode",
+            Self::Gemini => "gemini",
+            Self::Qwen => "qwen",
+            Self::Aider => "aider",
+            Self::Pi => "pi",
         }
     }
+
+    /// The variable that holds its key.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Self::Claude | Self::OpenCode | Self::Pi => "ANTHROPIC_API_KEY",
+            Self::Codex | Self::Qwen | Self::Aider => "OPENAI_API_KEY",
+            Self::Gemini => "GEMINI_API_KEY",
+        }
+    }
+
+    /// Those of them that have sessions.
+    pub(super) fn with_sessions() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|player| player.resumes())
+    }
+
+    /// Whether it has sessions that can be gone on with.
+    pub(super) fn resumes(self) -> bool {
+        self != Self::Aider
+    }
+
+    /// The word before the session that it is to go on with.
+    fn resume(self) -> &'static str {
+        match self {
+            Self::Codex => "resume",
+            Self::OpenCode | Self::Pi => "--session",
+            _ => "--resume",
+        }
+    }
+
+    /// How it really ended after a failure with this status of the provider.
+    pub(super) fn code(self, status: i32) -> i32 {
+        match self {
+            Self::Aider | Self::Pi => 0,
+            Self::Gemini => status % 256,
+            _ => 1,
+        }
+    }
+
+    /// What it printed in a case, below the recordings.
+    fn stream(self, case: &str) -> String {
+        match self {
+            Self::Claude => format!("claude-code/{case}.jsonl"),
+            Self::Codex => format!("codex-with-session/{case}.jsonl"),
+            // It has no tools.
+            Self::Aider if case == "tool" => "aider/success.txt".to_owned(),
+            Self::Aider => format!("aider/{case}.txt"),
+            other => format!("{}/{case}.jsonl", other.name()),
+        }
+    }
+
+    /// Where it records this session, as a word of sh.
+    fn session_file(self, session: &str) -> Option<String> {
+        match self {
+            Self::Codex => Some(format!("$CODEX_HOME/sessions/2026/01/31/rollout-2026-01-31T00-00-00-{session}.jsonl")),
+            Self::Gemini => {
+                let id = session.split('-').next().expect("a part");
+                Some(format!("$GEMINI_CLI_HOME/.gemini/tmp/workspace/chats/session-2026-01-31T00-00-{id}.jsonl"))
+            }
+            Self::Qwen => Some(format!("$QWEN_HOME/projects/workspace/chats/{session}.jsonl")),
+            Self::Aider => Some("$log".to_owned()),
+            Self::Claude | Self::OpenCode | Self::Pi => None,
+        }
+    }
+}
+
+/// The session that a stream names first; empty when it names none.
+fn session_of(stream: &str) -> String {
+    let first = stream.lines().next().and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let names = |event: &serde_json::Value| {
+        ["session_id", "thread_id", "sessionID", "id"]
+            .into_iter()
+            .find_map(|key| event[key].as_str().map(str::to_owned))
+    };
+    first.as_ref().and_then(names).unwrap_or_default()
 }
 
 pub(super) struct StandIn {
@@ -49,28 +138,28 @@ impl StandIn {
     pub(super) fn configured(&self, lines: &str) {
         let replay = self.workspace.path("replay");
         fs::create_dir_all(&replay).expect("made");
-        let (name, program, home) =
-            (self.player.name(), recordings().join("replay"), self.workspace.path("codex-home"));
+        let (name, program, home) = (self.player.name(), recordings().join("replay"), self.workspace.path("home"));
         self.workspace.config(&format!(
-            "autonomous_agent: {{ require_human_deploy_approval: false }}\nruntime:\n  backend: {name}\n  retry: {{ initial_ms: 1, max_ms: 1, jitter: 0 }}\n  backends: {{ {name}: {{ binary: '{}', env: {{ REPLAY: '{}', CODEX_HOME: '{}' }} }} }}\n{lines}",
+            "autonomous_agent: {{ require_human_deploy_approval: false }}\nruntime:\n  backend: {name}\n  retry: {{ initial_ms: 1, max_ms: 1, jitter: 0 }}\n  backends: {{ {name}: {{ binary: '{}', env: {{ REPLAY: '{}', CODEX_HOME: '{home}', GEMINI_CLI_HOME: '{home}', QWEN_HOME: '{home}' }} }} }}\n{lines}",
             program.display(),
             replay.display(),
-            home.display(),
+            home = home.display(),
         ));
     }
 
     /// The start of this number plays this recording and ends with this code; `rest` are all others.
     pub(super) fn plays(&self, start: &str, case: &str, code: i32) {
-        let (stream, session) = match self.player {
-            Player::Claude => (format!("claude-code/{case}.jsonl"), None),
-            Player::Codex => {
-                (format!("codex-with-session/{case}.jsonl"), Some(format!("codex-with-session/{case}.session.jsonl")))
-            }
-        };
+        let name = self.player.stream(case);
         let text = |name: &str| fs::read_to_string(recordings().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
-        self.says(start, &text(&stream), code);
-        if let Some(session) = session {
+        let stream = text(&name);
+        self.says(start, &stream, code);
+        let (stem, _) = name.rsplit_once('.').expect("an ending");
+        let session = format!("{stem}.session.jsonl");
+        if let Some(file) = self.player.session_file(&session_of(&stream))
+            && recordings().join(&session).exists()
+        {
             self.workspace.write(&format!("replay/{start}/session"), &text(&session));
+            self.workspace.write(&format!("replay/{start}/where"), &file);
         }
     }
 
@@ -121,8 +210,7 @@ impl StandIn {
     /// Whether a start was told to go on in this session, and not told its task again.
     #[track_caller]
     pub(super) fn went_on(&self, start: usize, session: &str) {
-        let (arguments, word) =
-            (self.arguments(start), if self.player == Player::Claude { "--resume" } else { "resume" });
+        let (arguments, word) = (self.arguments(start), self.player.resume());
         assert!(arguments.contains(&format!("{word}\n{session}\n")), "start {start}: {arguments}");
         assert!(!arguments.contains("Design it."), "start {start}: {arguments}");
     }
