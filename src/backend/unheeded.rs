@@ -17,7 +17,11 @@ pub fn unheeded(settings: &BackendSettings) -> Vec<(&'static str, &'static str)>
         (command && section.permissions.is_some(), "permissions", "write into `run` what the program wants for them"),
         (command && section.max_turns.is_some(), "max_turns", "write into `run` what the program wants for it"),
         (command && section.model.is_some() && !is_held("{model}"), "model", "put {model} into `run`"),
-        (unbound && section.max_turns.is_some(), "max_turns", "remove it: the program is not told of any bound of turns"),
+        (
+            unbound && section.max_turns.is_some(),
+            "max_turns",
+            "remove it: the program is not told of any bound of turns",
+        ),
     ];
     found.into_iter().filter(|(is_unheeded, ..)| *is_unheeded).map(|(_, key, remedy)| (key, remedy)).collect()
 }

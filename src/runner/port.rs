@@ -47,6 +47,12 @@ pub trait Backend: fmt::Debug {
         None
     }
 
+    /// When its subscription may be used again, if the quota is used up now.
+    fn used_up(&self, surroundings: &Surroundings, now: Timestamp) -> Option<Timestamp> {
+        let most = self.quota()?;
+        self.usage(surroundings, now)?.used_up(most)
+    }
+
     /// Starts an invocation. One that is to resume and cannot begins anew; so does one that is to name its session and cannot.
     ///
     /// # Errors

@@ -106,8 +106,7 @@ impl Talk {
 
     /// When the subscription may be used again, if its quota is used up.
     pub(super) fn used_up(&self) -> Option<Timestamp> {
-        let most = self.backend.quota()?;
-        self.backend.usage(&self.surroundings, clock::now().wall())?.used_up(most)
+        self.backend.used_up(&self.surroundings, clock::now().wall())
     }
 
     /// What the backend is given.

@@ -81,6 +81,10 @@ fn a_quota_that_the_logs_show_to_be_used_up_is_waited_for_before_anything_is_sta
         if code == 1 {
             ran.says(&["is lifted at", "loa-run resume"]);
         }
+        let mut asked = agent.workspace.command(&["agent", "run", "Design it."]);
+        asked.env("CLAUDE_CONFIG_DIR", &home);
+        finished(asked).exits(code);
+        assert_eq!(agent.starts(), 2 * starts, "{most}");
         let mut usage = agent.workspace.command(&["usage", "--json"]);
         usage.env("CLAUDE_CONFIG_DIR", &home);
         let told: serde_json::Value = serde_json::from_str(&finished(usage).exits(0).stdout).expect("JSON");

@@ -190,7 +190,10 @@ impl Asking<'_> {
         let allowed = self.question.retries;
         let mut repeats = Repeats { allowed, ..Repeats::default() };
         loop {
-            let (end, interrupted) = self.invoke().await;
+            let (end, interrupted) = match self.out_of_quota() {
+                Some(end) => (end, None),
+                None => self.invoke().await,
+            };
             if interrupted.is_some() {
                 return (end, interrupted);
             }
@@ -204,6 +207,18 @@ impl Asking<'_> {
                 }
             }
         }
+    }
+
+    /// The end that is met before anything is started, when the configuration's own bound is reached.
+    fn out_of_quota(&self) -> Option<AgentEnd> {
+        let resets_at = self.question.backend.used_up(&self.surroundings, clock::now().wall())?;
+        Some(AgentEnd {
+            class: Class::Limit { resets_at: Some(resets_at) },
+            code: None,
+            signal: None,
+            evidence: "the quota that the configuration sets is used up".to_owned(),
+            session_refused: false,
+        })
     }
 
     /// Decides what follows, and in which thread.
