@@ -7,6 +7,7 @@ mod agents;
 mod architecture;
 mod chamber;
 mod conform;
+mod coverage;
 mod false_greens;
 mod model;
 mod page;
