@@ -145,10 +145,10 @@ pub fn read_old_names(
             file => file?,
         };
         if let Some(file) = file {
-            found.extend(in_file(&file).map_err(|finding| wrong(Some(file), finding))?);
+            found.extend(in_file(&file).map_err(|finding| wrong(Some(file), *finding))?);
         }
     }
-    found.extend(in_environment(variables).map_err(|finding| wrong(None, finding))?);
+    found.extend(in_environment(variables).map_err(|finding| wrong(None, *finding))?);
     Ok(found)
 }
 
@@ -166,7 +166,7 @@ fn wrong(source_file: Option<Source>, finding: Diagnostic) -> ConfigError {
     ConfigError::Invalid { source_file, findings: vec![finding] }
 }
 
-fn in_environment(variables: &BTreeMap<String, String>) -> Result<Vec<OldName>, Diagnostic> {
+fn in_environment(variables: &BTreeMap<String, String>) -> Result<Vec<OldName>, Box<Diagnostic>> {
     let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
     let said = VARIABLES.iter().filter_map(|(name, agent, key, form)| Some((name, agent, key, form, set(name)?)));
     let old = said.map(|(name, agent, key, form, text)| {
@@ -176,27 +176,24 @@ fn in_environment(variables: &BTreeMap<String, String>) -> Result<Vec<OldName>, 
             Form::Name | Form::Text => Some(Value::from(text.as_str())),
             Form::Number | Form::Seconds => number(),
         };
-        match value.and_then(|value| form.read(&value)) {
-            Some(value) => Ok(OldName { agent: agent.map(str::to_owned), key: *key, value, place }),
-            None => Err(Diagnostic::error("config-value", format!("{place}: `{text}` is not what it may say"))
-                .expected(form.expected())),
+        if let Some(value) = value.and_then(|value| form.read(&value)) {
+            return Ok(OldName { agent: agent.map(str::to_owned), key: *key, value, place });
         }
+        let message = format!("{place}: `{text}` is not what it may say");
+        Err(Box::new(Diagnostic::error("config-value", message).expected(form.expected())))
     });
     old.collect()
 }
 
-fn in_file(file: &Source) -> Result<Vec<OldName>, Diagnostic> {
-    let document = Document::read(&file.bytes, Format::Json, &Budget::default()).map_err(|finding| *finding)?;
-    let read = |node: &Node, pointer: &str, agent: Option<&str>, key, form: Form| match form.read(&node.to_json()) {
-        Some(value) => {
+fn in_file(file: &Source) -> Result<Vec<OldName>, Box<Diagnostic>> {
+    let document = Document::read(&file.bytes, Format::Json, &Budget::default())?;
+    let read = |node: &Node, pointer: &str, agent: Option<&str>, key, form: Form| {
+        if let Some(value) = form.read(&node.to_json()) {
             let place = format!("{}:{}", file.path.display(), node.span.start.line);
-            Ok(OldName { agent: agent.map(str::to_owned), key, value, place })
+            return Ok(OldName { agent: agent.map(str::to_owned), key, value, place });
         }
-        None => Err(Diagnostic::error("config-value", "this old name says what it may not say")
-            .at(node.head())
-            .of(pointer)
-            .expected(form.expected())
-            .found(node.describe())),
+        let finding = Diagnostic::error("config-value", "this old name says what it may not say").of(pointer);
+        Err(Box::new(finding.at(node.head()).expected(form.expected()).found(node.describe())))
     };
     let mut found = Vec::new();
     let mut section = |holder: &str, agent: &str, keys: &[(&str, &'static str, Form)]| {
@@ -207,13 +204,14 @@ fn in_file(file: &Source) -> Result<Vec<OldName>, Diagnostic> {
                 found.push(read(node, &pointer, Some(agent), Some(key), *form)?);
             }
         }
-        Ok::<(), Diagnostic>(())
+        Ok::<(), Box<Diagnostic>>(())
     };
     section("/claude", "claude", &CLAUDE)?;
     for agent in document.node_at("/runtime/backends").map(Node::entries).unwrap_or_default() {
         if Form::Name.read(&Value::from(agent.key.as_str())).is_none() {
             let message = format!("`{}` is no name of a backend", agent.key);
-            return Err(Diagnostic::error("config-value", message).at(agent.key_span).expected(Form::Name.expected()));
+            let finding = Diagnostic::error("config-value", message).at(agent.key_span);
+            return Err(Box::new(finding.expected(Form::Name.expected())));
         }
         section(&format!("/runtime/backends/{}", agent.key), &agent.key, &SECTION)?;
     }

@@ -198,6 +198,9 @@ fn each_class_is_repeated_and_ends_as_it_should() {
     assert_eq!(agent.starts(), 1, "turns that were bounded are not given twice");
     agent.ask(&["run", "--set", "runtime.retry.max=0", "x"]).exits(1);
     assert_eq!(agent.starts(), 2);
+    agent.plays("rest", "overloaded", 1);
+    agent.ask(&["run", "--set", "runtime.retry.max=2", "x"]).exits(1);
+    assert_eq!(agent.starts(), 5, "two repetitions are three invocations");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::config::{FILE_NAME, Settings, from_environment, resolve_over};
 use crate::policy::Backoff;
+use crate::system::files;
 
 fn variables(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -152,8 +153,8 @@ fn the_projects_file_lies_where_the_text_says_and_nowhere_deeper() {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-        std::fs::write(path, text).expect("written");
+        files::ensure_folder(path.parent().expect("a folder")).expect("made");
+        files::write_durably(&path, text.as_bytes(), files::Privacy::Shared).expect("written");
     };
     let read = |pairs: &[(&str, &str)]| {
         let old = read_old_names(folder.path(), Some(folder.path()), &variables(pairs)).expect("valid");
@@ -175,7 +176,7 @@ fn the_projects_file_lies_where_the_text_says_and_nowhere_deeper() {
         read_old_names(folder.path(), None, &BTreeMap::new()),
         Err(ConfigError::Invalid { source_file: Some(_), .. })
     ));
-    std::fs::remove_dir_all(folder.path().join(".ralph")).expect("removed");
+    files::remove_tree(&folder.path().join(".ralph")).expect("removed");
     write(".ralph", "a file of something else");
     assert_eq!(read(&[]).as_deref(), Some("at-home"));
 }

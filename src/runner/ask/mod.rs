@@ -296,10 +296,9 @@ impl Asking<'_> {
     /// How the next invocation begins, and the session that it is told of.
     fn beginning(&self) -> (Begins, Session<'_>) {
         match &self.thread {
-            Thread::New => (Begins::New, Session::New),
             Thread::Retold(_) => (Begins::Retold, Session::New),
             Thread::Named(id) if self.capabilities.names_sessions => (Begins::Named, Session::Named(id)),
-            Thread::Named(_) => (Begins::New, Session::New),
+            Thread::New | Thread::Named(_) => (Begins::New, Session::New),
             Thread::Earlier(id) => (Begins::Resumed, Session::Earlier(id)),
         }
     }
