@@ -25,13 +25,15 @@ impl AgentScreen {
 
 impl AskListener for AgentScreen {
     fn on(&mut self, event: &AskEvent) {
-        if self.json {
+        // Whoever reads the stream is to find the session in its first line.
+        let goes_without_saying = matches!(event, AskEvent::Attempt { number: 1, begins: Begins::New, .. });
+        if self.json && !goes_without_saying {
             let line = serde_json::to_string(event).expect("an event is plain data") + "\n";
             // A reader that is gone has seen enough; the exit code says the rest.
             if let Err(failure) = pass_on(line.as_bytes()) {
                 self.failed.get_or_insert(failure);
             }
-        } else if let Some(sentence) = sentence(event) {
+        } else if let Some(sentence) = sentence(event).filter(|_| !self.json) {
             say(format_args!("{CYAN}loa-run:{CYAN:#} {sentence}"));
         }
     }

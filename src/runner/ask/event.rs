@@ -25,7 +25,7 @@ pub trait AskListener {
 #[schemars(title = "Event of an agent")]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum AskEvent {
-    /// An invocation begins.
+    /// An invocation begins. The stream goes without it for the first one, where that begins a new session.
     Attempt {
         /// Which one, from 1.
         #[schemars(range(min = 1))]
