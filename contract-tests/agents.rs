@@ -135,7 +135,7 @@ fn reds(reports: &BTreeMap<String, RuntimeReport>) -> String {
 
 /// What a green run of the stand-in prints, printed by something that asked no model.
 const REPLAY: &str = r#"echo '{"event":"session","id":"0123456789abcdef"}'; echo '{"event":"usage","input":2610,"output":48}';
-echo '{"event":"compaction"}'; echo '{"event":"end","status":"done"}'"#;
+echo '{"event":"context","tokens":1420}'; echo '{"event":"text","text":"done"}'; echo '{"event":"denied"}'; echo '{"event":"compaction"}'; echo '{"event":"end","status":"done"}'"#;
 
 #[test]
 fn agents_that_do_nothing_pass_nothing() {

@@ -4,7 +4,7 @@ use super::ending::missing;
 use super::told::refused;
 use super::{Evidence, clip};
 use crate::conform::agent::AgentStepSeen;
-use crate::conform::model::{Dialect, Effort, RequestSeen};
+use crate::conform::model::{Effort, RequestSeen};
 use crate::conform::{Check, Millis, Reason};
 
 /// The turns of a step: what the script's steps answered.
@@ -109,11 +109,7 @@ pub(super) fn reached_again(evidence: &Evidence<'_>, step: usize) -> Check {
     check.in_step(step).at_time(back.at)
 }
 
-/// The header in which Anthropic wants a word for effort announced, and what the announcement begins with.
-const BETA: &str = "anthropic-beta";
-const EFFORT_BETA: &str = "effort-";
-
-/// Every turn of the step says how hard the model is to think; to Anthropic a word is announced in a header.
+/// Every turn of the step says how hard the model is to think.
 pub(super) fn effort(evidence: &Evidence<'_>, step: usize, level: &str) -> Check {
     let expected = format!("every request to say `{level}`, or another count of tokens than usual");
     let Some(seen) = evidence.step(step) else { return missing(Reason::EffortLost, expected, step) };
@@ -122,7 +118,7 @@ pub(super) fn effort(evidence: &Evidence<'_>, step: usize, level: &str) -> Check
         return refused(expected).in_step(step);
     };
     let says = |request: &&RequestSeen| match effort_of(request) {
-        Some(Effort { level: Some(found), .. }) => found == level && is_announced(request),
+        Some(Effort { level: Some(found), .. }) => found == level,
         Some(Effort { level: None, budget: Some(budget) }) => usual.budget != Some(*budget),
         _ => false,
     };
@@ -141,20 +137,19 @@ fn effort_of(request: &RequestSeen) -> Option<&Effort> {
     request.prompt.as_ref().map(|prompt| &prompt.effort)
 }
 
-/// Whether a word for effort is announced, where the vendor wants that.
-fn is_announced(request: &RequestSeen) -> bool {
-    let betas = request.headers.get(BETA).map(String::as_str).unwrap_or_default();
-    request.dialect != Dialect::Anthropic || betas.split(',').any(|beta| beta.trim().starts_with(EFFORT_BETA))
-}
-
+/// What a request says of effort, with the header in which Anthropic once wanted it announced.
 fn in_words(request: &RequestSeen) -> String {
-    let Some(effort) = effort_of(request) else { return "nothing".to_owned() };
-    let level = effort.level.iter().map(|level| match is_announced(request) {
-        true => level.clone(),
-        false => format!("{level}, which {BETA} does not announce"),
+    let effort = effort_of(request).into_iter();
+    let said = effort.flat_map(|effort| {
+        let budget = effort.budget.map(|budget| format!("{budget} tokens"));
+        effort.level.clone().into_iter().chain(budget)
     });
-    let budget = effort.budget.iter().map(|budget| format!("{budget} tokens"));
-    level.chain(budget).reduce(|level, budget| format!("{level}, {budget}")).unwrap_or("nothing".to_owned())
+    let said = said.reduce(|level, budget| format!("{level}, {budget}")).unwrap_or("nothing".to_owned());
+    let betas = request.headers.get("anthropic-beta").into_iter().flat_map(|betas| betas.split(','));
+    match betas.map(str::trim).find(|beta| beta.starts_with("effort-")) {
+        Some(beta) => format!("{said} (anthropic-beta: {beta})"),
+        None => said,
+    }
 }
 
 /// The first request of the step holds what the memory file says, in what was said or in what stands before it.
