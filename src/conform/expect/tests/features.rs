@@ -64,10 +64,10 @@ fn memories_are_there_or_not_and_no_file_lacks_everything() {
 fn a_compactor_is_told_exactly_what_may_go_and_at_least_what_stays() {
     let told = "compactor_told: {clear: [a], preserve: [b], recent_turns: 3}";
     scene().well().fails(told, Reason::NeverCompacted);
-    let mut named = scene().well();
-    named.manifest.compactor = Some(CompactorWay::Config("mine.compactor".to_owned()));
+    let mut plugged = scene().well();
+    plugged.manifest.compactor = Some(CompactorWay::Config("mine.compactor".to_owned()));
     assert_eq!(
-        named.judge(told).observed,
+        plugged.judge(told).observed,
         "it was never started; it was named by `mine.compactor` in .loa.config.yaml"
     );
     for (clear, preserve, turns, reason) in [
