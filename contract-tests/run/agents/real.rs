@@ -15,19 +15,21 @@ use crate::run::{Workspace, until};
 /// Set, the agents are tried too that take minutes in all: every one but Claude Code and Codex.
 const EVERY_AGENT: &str = "LOA_EVERY_AGENT";
 
-/// What agents ask beside their work: titles and summaries.
-const BESIDE: &str = "\
-  - { name: claude-summary, match: 'CRITICAL: Respond with TEXT ONLY', reply: { text: A summary. } }
-  - { name: codex-summary, match: 'CONTEXT CHECKPOINT COMPACTION', reply: { text: A summary. } }
-  - { name: qwen-summary, match: 'state_snapshot', reply: { text: <state_snapshot>A summary.</state_snapshot> } }
-  - { name: opencode-title, match: 'Generate a title for this conversation', reply: { text: A title } }
-  - { name: aider-commit, match: '[Cc]ommit message', reply: { text: 'docs: a change' } }
-";
-
-/// Runs the command that a prompt quotes.
-const ORDERED: &str = "\
-  - { name: ordered, match: 'Run exactly this command: `(?<command>[^`]+)`', reply: { shell: '{{command}}' } }
-";
+/// What the model answers to what an agent asks beside its work, and to a prompt that quotes a command.
+fn routes(player: Player) -> String {
+    let route =
+        |pattern: &str, text: &str| format!("- {{ name: beside, match: '{pattern}', reply: {{ text: {text} }} }}\n");
+    let beside = match player {
+        Player::Claude => route("CRITICAL: Respond with TEXT ONLY", "A summary."),
+        Player::Codex => route("CONTEXT CHECKPOINT COMPACTION", "A summary."),
+        Player::OpenCode => route("Generate a title for this conversation", "A title"),
+        Player::Qwen => route("state_snapshot", "<state_snapshot>A summary.</state_snapshot>"),
+        Player::Gemini | Player::Aider | Player::Pi => String::new(),
+    };
+    let ordered =
+        r"- { name: ordered, match: 'Run exactly this command: `(?<command>[^`]+)`', reply: { shell: '{{command}}' } }";
+    format!("routes:\n{beside}{ordered}\n")
+}
 
 /// The scripted model, for as long as this lives.
 struct Model {
@@ -39,7 +41,7 @@ struct Model {
 
 impl Model {
     fn start(workspace: &Workspace, script: &str) -> Self {
-        workspace.write("model.yaml", &format!("{script}routes:\n{BESIDE}{ORDERED}"));
+        workspace.write("model.yaml", script);
         let mut command = Command::new(env!("CARGO_BIN_EXE_loa-conform"));
         command.args(["model", "--json", "--script"]).arg(workspace.path("model.yaml"));
         command.arg("--log").arg(workspace.path("model.jsonl"));
@@ -174,7 +176,7 @@ impl Installed {
             return None;
         }
         let workspace = Workspace::only(&[]);
-        let model = Model::start(&workspace, script);
+        let model = Model::start(&workspace, &format!("{script}{}", routes(player)));
         for (file, text) in home(player, &model.address) {
             let file = format!("home/{file}");
             let (folder, _) = file.rsplit_once('/').expect("a folder");
