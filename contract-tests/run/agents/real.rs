@@ -305,13 +305,21 @@ steps:
   - error: { status: 529 }
   - text: All done.
 ";
-    for agent in installed(NO_COMMANDS, runs_commands, script, DESIGN) {
+    // After a failure behind a command, what Gemini CLI sends in that session has a call without its result.
+    let can = |player| runs_commands(player) && player != Player::Gemini;
+    for agent in installed("it runs no commands, or breaks its session by such a failure", can, script, DESIGN) {
         agent.run().exits(0);
         // These two try again by themselves, and cannot be told not to.
         let recovers = matches!(agent.player, Player::OpenCode | Player::Qwen);
         let classes: &[_] = if recovers { &["done"] } else { &["transient", "transient", "done"] };
         assert_eq!(agent.classes("design"), classes, "{:?}", agent.player);
         assert_eq!(agent.workspace.read("did"), "one\n", "{:?}", agent.player);
+    }
+    let once = "steps:\n  - error: { status: 529 }\n  - shell: echo one >> did\n  - text: All done.\n";
+    for agent in installed("it met more failures already", |player| player == Player::Gemini, once, DESIGN) {
+        agent.run().exits(0);
+        assert_eq!(agent.classes("design"), ["transient", "done"]);
+        assert_eq!(agent.workspace.read("did"), "one\n");
     }
 }
 
