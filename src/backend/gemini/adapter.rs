@@ -13,6 +13,7 @@ use crate::runner::{Backend, Capabilities, Invocation, Session, Task};
 ///
 /// Its bound of turns and the share of the window at which it compacts are settings of files alone, and a file that goes
 /// before the user's must belong to the machine's administrator. They are left as the user has set them.
+/// Its session file lacks what a command returned when the request after it failed: a provider refuses such a session (400).
 #[derive(Debug)]
 pub struct Gemini {
     settings: BackendSettings,
