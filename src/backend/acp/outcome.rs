@@ -56,7 +56,8 @@ pub(super) fn of_turn(turn: &Turn<'_>) -> Verdict {
 /// The class of an error that an agent answered with; `what` failed.
 pub(super) fn of_failure(what: &str, failure: &Failure) -> Verdict {
     let class = of_error(failure).unwrap_or(Class::Permanent);
-    Verdict::new(class, format!("{what}: {}: {}", failure.code, brief(&failure.message)))
+    let data = if failure.data.is_null() { String::new() } else { format!(" {}", brief(&failure.data.to_string())) };
+    Verdict::new(class, format!("{what}: {}: {}{data}", failure.code, brief(&failure.message)))
 }
 
 /// The class of an error, where it says more than that something failed.
