@@ -40,7 +40,7 @@ impl Acp {
             Some(container) => container.docker.workdir(&surroundings.workspace),
             None => &surroundings.workspace,
         };
-        let (process, talk) = command(self.settings.program(), words, own, surroundings).converse()?;
+        let (process, pipes) = command(self.settings.program(), words, own, surroundings).converse()?;
         let (dialogue, steps) = Dialogue::begin(Subject {
             workspace: workspace.to_path_buf(),
             prompt: compact.map_or_else(|| task.whole_prompt().into_owned(), str::to_owned),
@@ -54,7 +54,7 @@ impl Acp {
         });
         let mut conversation = Conversation {
             process,
-            talk: Some(talk),
+            talk: Some(pipes),
             lines: Lines::default(),
             dialogue,
             ready: VecDeque::new(),

@@ -72,9 +72,8 @@ fn of_told(told: &Value) -> Verdict {
     let retry = told["actions"].as_array().is_some_and(|actions| actions.iter().any(|action| action == "retry"));
     let class = match category {
         "limit" if retry => Class::Limit { resets_at: None },
-        "limit" | "access" => Class::Permanent,
         "request" if is_overflow(title) => Class::Overflow,
-        "request" => Class::Permanent,
+        "limit" | "access" | "request" => Class::Permanent,
         // A service that refuses and one that is overloaded have one category; the title tells them apart.
         _ => of_words(0, title).unwrap_or(Class::Transient { wait: None }),
     };

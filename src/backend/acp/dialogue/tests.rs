@@ -241,7 +241,7 @@ fn whoever_asks_is_answered_and_what_is_denied_is_told() {
     played.cancels();
     assert_eq!(played.done(), ["session/cancel"]);
     played.hears(&asks(2, "edit"));
-    assert_eq!(played.done(), [cancelled.clone()]);
+    assert_eq!(played.done(), std::slice::from_ref(&cancelled));
     played.answers(&json!({ "stopReason": "cancelled" }));
     assert_eq!(played.done(), ["Denied(1)", "HangUp"]);
     played.hears(&asks(3, "edit"));
