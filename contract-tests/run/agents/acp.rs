@@ -119,7 +119,7 @@ fn what_it_may_is_the_configurations_word() {
         for kind in kinds {
             let heard = agent.heard(1);
             let answer = heard.iter().find(|message| message["id"] == format!("ask-{kind}")).expect("an answer");
-            let option = if allowed.contains(&kind) { format!("the allow_once") } else { "the reject_once".to_owned() };
+            let option = if allowed.contains(&kind) { "the allow_once" } else { "the reject_once" };
             assert_eq!(answer["result"]["outcome"]["optionId"], option, "{permissions} {kind}");
         }
     }

@@ -54,7 +54,7 @@ const AGENTS: [Agent; 6] = [
 /// What the agents ask of the model beside the work: titles, suggestions, summaries.
 const ASIDE: &str = "\
 routes:
-  - { name: title, match: 'Generate a title|generate a very short title|isNewTopic|Write a title|sentence-case title', reply: { text: A title } }
+  - { name: title, match: 'Generate a title|generate a very short title|isNewTopic|Write the title in', reply: { text: A title } }
   - { name: suggestion, match: 'SUGGESTION MODE|Reply with ONLY the suggestion', reply: { text: '-' } }
 ";
 

@@ -40,7 +40,7 @@ impl Acp {
             Some(container) => container.docker.workdir(&surroundings.workspace),
             None => &surroundings.workspace,
         };
-        let (started, talk) = command(self.settings.program(), words, own, surroundings).converse()?;
+        let (process, pipes) = command(self.settings.program(), words, own, surroundings).converse()?;
         let (dialogue, steps) = Dialogue::begin(Subject {
             workspace: workspace.to_path_buf(),
             prompt: compact.map_or_else(|| task.whole_prompt().into_owned(), str::to_owned),
@@ -53,8 +53,8 @@ impl Acp {
             max_turns: task.max_turns.or(section.max_turns),
         });
         let mut conversation = Conversation {
-            started,
-            talk: Some(talk),
+            process,
+            talk: Some(pipes),
             lines: Lines::default(),
             dialogue,
             ready: VecDeque::new(),
@@ -100,7 +100,7 @@ impl Backend for Acp {
 /// A dialogue with a running agent.
 #[derive(Debug)]
 struct Conversation {
-    started: Started,
+    process: Started,
     /// `None` once its standard output is closed.
     talk: Option<Talk>,
     lines: Lines,
@@ -133,7 +133,7 @@ impl Conversation {
                 Step::Within(_) if self.exit.is_some() => {}
                 Step::Within(time) => self.alarm = time.map(|time| Box::pin(sleep(time))),
                 Step::HangUp => drop(self.talk.as_mut().map(Talk::close)),
-                Step::Terminate => self.started.ask_to_end(),
+                Step::Terminate => self.process.ask_to_end(),
                 Step::GiveUp => {
                     let verdict = self.dialogue.ended(None);
                     self.end(verdict);
@@ -159,7 +159,7 @@ impl Conversation {
         tokio::select! {
             biased;
             said = said => said,
-            event = self.started.next(), if running => Happened::Process(event),
+            event = self.process.next(), if running => Happened::Process(event),
             () = rang => Happened::Rang,
         }
     }
@@ -214,7 +214,7 @@ impl Conversation {
 
 impl Invocation for Conversation {
     fn group(&self) -> Option<u32> {
-        Some(self.started.group())
+        Some(self.process.group())
     }
 
     fn next(&mut self) -> Pin<Box<dyn Future<Output = AgentEvent> + '_>> {

@@ -18,7 +18,7 @@ use crate::system::process::Exit;
 /// The version of the protocol. Asked for a later one, some agents speak it.
 const VERSION: u64 = 1;
 /// How long the agent may take for an answer before the prompt. One fetches from a registry first.
-const PREPARED: Duration = Duration::from_secs(120);
+const PREPARED: Duration = Duration::from_mins(2);
 /// Lines that are no messages before the agent answered at all, from which on it is none.
 const STRANGE: usize = 100;
 
@@ -81,6 +81,7 @@ enum State {
 
 /// What the agent says it can do.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is there or not, whatever the others are")]
 struct Abilities {
     resume: bool,
     load: bool,

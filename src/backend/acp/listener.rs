@@ -89,8 +89,10 @@ impl Listener {
         if self.message.len() + text.len() <= LONGEST_MESSAGE {
             self.message.push_str(text);
         }
-        self.spoke |= !text.trim().is_empty();
-        text.clone_into(&mut self.last);
+        if !text.trim().is_empty() {
+            self.spoke = true;
+            text.clone_into(&mut self.last);
+        }
         events
     }
 

@@ -1,7 +1,8 @@
 //! Any agent that speaks the Agent Client Protocol, version 1, on its standard input and output.
 //!
-//! - `wire`: lines and the messages in them. Decoded here, from plain JSON, and not by the protocol's own crates: those refuse
-//!   an update, an error code or data that they do not know, and agents send all three.
+//! - `wire`: lines and the messages in them. Decoded here, from plain JSON, and not by the protocol's own crate: its kinds of
+//!   updates are a closed set, and agents send others; much of what an end is told apart by stands in `_meta`, which it leaves
+//!   untyped; and the ten fields that are read are not worth its further crates.
 //! - `dialogue`: who says what when, pure: messages in, messages and events out.
 //! - `listener`: what the updates of a turn tell.
 //! - `permission`: the answer to an agent that asks whether it may.

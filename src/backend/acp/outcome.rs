@@ -56,7 +56,8 @@ pub(super) fn of_turn(turn: &Turn<'_>) -> Verdict {
 /// The class of an error that an agent answered with; `what` failed.
 pub(super) fn of_failure(what: &str, failure: &Failure) -> Verdict {
     let class = of_error(failure).unwrap_or(Class::Permanent);
-    Verdict::new(class, format!("{what}: {}: {}", failure.code, brief(&failure.message)))
+    let data = if failure.data.is_null() { String::new() } else { format!(" {}", brief(&failure.data.to_string())) };
+    Verdict::new(class, format!("{what}: {}: {}{data}", failure.code, brief(&failure.message)))
 }
 
 /// The class of an error, where it says more than that something failed.
@@ -71,9 +72,8 @@ fn of_told(told: &Value) -> Verdict {
     let retry = told["actions"].as_array().is_some_and(|actions| actions.iter().any(|action| action == "retry"));
     let class = match category {
         "limit" if retry => Class::Limit { resets_at: None },
-        "limit" | "access" => Class::Permanent,
         "request" if is_overflow(title) => Class::Overflow,
-        "request" => Class::Permanent,
+        "limit" | "access" | "request" => Class::Permanent,
         // A service that refuses and one that is overloaded have one category; the title tells them apart.
         _ => of_words(0, title).unwrap_or(Class::Transient { wait: None }),
     };

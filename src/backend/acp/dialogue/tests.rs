@@ -241,7 +241,7 @@ fn whoever_asks_is_answered_and_what_is_denied_is_told() {
     played.cancels();
     assert_eq!(played.done(), ["session/cancel"]);
     played.hears(&asks(2, "edit"));
-    assert_eq!(played.done(), [cancelled.clone()]);
+    assert_eq!(played.done(), std::slice::from_ref(&cancelled));
     played.answers(&json!({ "stopReason": "cancelled" }));
     assert_eq!(played.done(), ["Denied(1)", "HangUp"]);
     played.hears(&asks(3, "edit"));
@@ -323,4 +323,45 @@ fn a_death_without_a_word_is_one() {
     let mut played = Played::works(subject(), &Value::Null);
     let steps = played.dialogue.closed();
     assert!(steps.contains(&Step::HangUp), "who says nothing any more is not waited for");
+}
+
+/// What the agent of this recording said; the dialogue that it was recorded with chose this mode.
+fn recorded(case: &str, mode: Option<&str>) -> (Vec<AgentEvent>, Verdict) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/transcripts/acp/{case}.jsonl"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{case}: {error}"));
+    let mut played = Played::new(Subject { mode: mode.map(str::to_owned), ..subject() });
+    for line in text.lines() {
+        played.hears_line(line);
+    }
+    let events =
+        played.steps.iter().filter_map(|step| if let Step::Tell(event) = step { Some(event.clone()) } else { None });
+    (events.collect(), played.dialogue.ended(Some(&Exit::Exited(0))))
+}
+
+#[test]
+fn what_the_real_agents_said_is_understood() {
+    let transient = Class::Transient { wait: None };
+    for (agent, mode, authentication, refused) in [
+        ("claude", Some("bypassPermissions"), Class::Permanent, Class::Permanent),
+        ("codex", None, Class::Permanent, Class::Permanent),
+        ("gemini", Some("yolo"), Class::Permanent, Class::Permanent),
+        ("opencode", None, Class::Permanent, Class::Permanent),
+        // Nothing that it sends says that anything failed, but its silence.
+        ("pi", None, transient.clone(), transient),
+        ("qwen", None, Class::Permanent, Class::Permanent),
+    ] {
+        let (events, verdict) = recorded(&format!("{agent}-tool"), mode);
+        assert_eq!(verdict, Verdict::new(Class::Done, "end_turn"), "{agent}");
+        let count = |is: fn(&AgentEvent) -> bool| events.iter().filter(|event| is(event)).count();
+        assert_eq!(count(|event| matches!(event, AgentEvent::Session(_))), 1, "{agent}");
+        assert_eq!(count(|event| matches!(event, AgentEvent::Turn)), 2, "{agent}: {events:?}");
+        assert_eq!(count(|event| matches!(event, AgentEvent::Usage(_))) > 0, agent != "gemini", "{agent}: {events:?}");
+        let said =
+            events.iter().rev().find_map(|event| if let AgentEvent::Said(text) = event { Some(text) } else { None });
+        assert_eq!(said.map(String::as_str), Some("All is designed."), "{agent}");
+        for (case, class) in [("authentication", authentication), ("refused", refused)] {
+            let (_, verdict) = recorded(&format!("{agent}-{case}"), mode);
+            assert_eq!(verdict.class, class, "{agent} {case}: {}", verdict.evidence);
+        }
+    }
 }

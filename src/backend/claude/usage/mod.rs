@@ -140,7 +140,7 @@ mod tests {
     }
 
     fn lines(lines: &[Value]) -> String {
-        lines.iter().map(|line| format!("{line}\n")).collect()
+        lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect()
     }
 
     /// Two lines of one message, a session that was continued under another name, and lines that nobody can read.
