@@ -155,7 +155,7 @@ async fn accept(listener: TcpListener, play: Arc<Play>, mut stopped: oneshot::Re
 }
 
 /// Stops listening for so long. The address stays ours: it is held by a socket that accepts nobody, so connections to it are
-/// refused.
+/// refused. Should somebody have taken it all the same, we wait until it is free.
 async fn leave(
     listener: tokio::net::TcpListener,
     away: Duration,
@@ -163,11 +163,24 @@ async fn leave(
 ) -> io::Result<tokio::net::TcpListener> {
     let address = listener.local_addr()?;
     drop(listener);
+    let mut held = hold(address);
+    let mut pause = away;
+    loop {
+        tokio::select! {
+            _ = &mut *stopped => return Err(io::ErrorKind::Interrupted.into()),
+            () = sleep(pause) => {}
+        }
+        match held.and_then(|socket| socket.listen(BACKLOG)) {
+            Ok(listener) => return Ok(listener),
+            Err(_) => (held, pause) = (hold(address), PAUSE),
+        }
+    }
+}
+
+/// A socket that has an address and accepts nobody there.
+fn hold(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
-    tokio::select! {
-        _ = stopped => Err(io::ErrorKind::Interrupted.into()),
-        () = sleep(away) => socket.listen(BACKLOG),
-    }
+    Ok(socket)
 }

@@ -67,6 +67,13 @@ pub(super) fn apart(evidence: &Evidence<'_>, step: usize, texts: &[String; 2]) -
     let Some((one, other)) = both else { return missing(Reason::TooFewRequests, expected, step) };
     let pair: [&AgentStepSeen; 2] = [one, other];
     let fail = |reason, observed: String| Check::fail(reason, &expected, clip(&observed)).in_step(step);
+    let names = pair.map(|seen| stream::session(&evidence.manifest.stream, seen));
+    if let [Some(one), Some(other)] = &names
+        && one == other
+    {
+        // Whatever else comes of it.
+        return fail(Reason::SessionsMixed, format!("both go by {one}"));
+    }
     if let Some(unwell) = pair.iter().find(|seen| seen.end != AgentEnd::Exited(0)) {
         return fail(Reason::WrongExitCode, repeat::in_words(&unwell.end));
     }
@@ -79,9 +86,8 @@ pub(super) fn apart(evidence: &Evidence<'_>, step: usize, texts: &[String; 2]) -
     if prompts().any(|prompt| texts.iter().all(|text| prompt.carries(text))) {
         return fail(Reason::SessionsMixed, "a request holds both".to_owned());
     }
-    match pair.map(|seen| stream::session(&evidence.manifest.stream, seen)) {
-        [Some(one), Some(other)] if one != other => Check::pass(expected, format!("{one} and {other}")).in_step(step),
-        [Some(one), Some(_)] => fail(Reason::SessionsMixed, format!("both go by {one}")),
+    match names {
+        [Some(one), Some(other)] => Check::pass(expected, format!("{one} and {other}")).in_step(step),
         _ => fail(Reason::NotTold, "no event names them".to_owned()),
     }
 }

@@ -103,4 +103,5 @@ fn two_at_once_are_two() {
     assert_eq!(scene(well(), ["a", "a"], &["abc", "xyz"]), (Fail, Reason::SessionsMixed));
     assert_eq!(scene(well(), ["a", "b"], &["abc"]), (Fail, Reason::TooFewRequests));
     assert_eq!(scene([Exited(0), Exited(1)], ["a", "b"], &["abc", "xyz"]), (Fail, Reason::WrongExitCode));
+    assert_eq!(scene([Exited(0), Exited(1)], ["a", "a"], &["abc", "xyz"]), (Fail, Reason::SessionsMixed));
 }
