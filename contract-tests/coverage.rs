@@ -26,8 +26,8 @@ fn is_there(name: &str) -> bool {
     match test {
         None => path.exists(),
         Some(test) => {
-            let text = fs::read_to_string(path).unwrap_or_default();
-            text.contains(&format!("#[test]\nfn {test}()")) || text.contains(&format!("#[test]\n    fn {test}()"))
+            let source = fs::read_to_string(path).unwrap_or_default();
+            source.contains(&format!("#[test]\nfn {test}()")) || source.contains(&format!("#[test]\n    fn {test}()"))
         }
     }
 }

@@ -193,7 +193,7 @@ fn yaml(path: &Path) -> Value {
 pub(super) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
+        assert!(start.elapsed() < Duration::from_mins(1), "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
