@@ -170,10 +170,10 @@ async fn leave(
             _ = &mut *stopped => return Err(io::ErrorKind::Interrupted.into()),
             () = sleep(pause) => {}
         }
-        match held.and_then(|socket| socket.listen(BACKLOG)) {
-            Ok(listener) => return Ok(listener),
-            Err(_) => (held, pause) = (hold(address), PAUSE),
+        if let Ok(listener) = held.and_then(|socket| socket.listen(BACKLOG)) {
+            return Ok(listener);
         }
+        (held, pause) = (hold(address), PAUSE);
     }
 }
 
