@@ -108,7 +108,7 @@ const CLAUDE: [(&str, &str, Form); 4] = [
 ];
 
 /// The variables, the weakest first: name, agent, key, form.
-const VARIABLES: [(&str, Option<&str>, Option<&str>, Form); 13] = [
+const VARIABLES: [(&str, Option<&str>, Option<&str>, Form); 14] = [
     ("WIGGUM_CLAUDE_MAX_RETRIES", Some("claude"), Some("retry.max"), Form::Number),
     ("WIGGUM_CLAUDE_INITIAL_BACKOFF", Some("claude"), Some("retry.initial_ms"), Form::Seconds),
     ("WIGGUM_CLAUDE_MAX_BACKOFF", Some("claude"), Some("retry.max_ms"), Form::Seconds),
@@ -121,6 +121,7 @@ const VARIABLES: [(&str, Option<&str>, Option<&str>, Form); 13] = [
     ("WIGGUM_PROMPT_POST_SYSTEM", None, Some("prompts.post_system"), Form::Text),
     ("WIGGUM_PROMPT_PRE_USER", None, Some("prompts.pre_user"), Form::Text),
     ("WIGGUM_PROMPT_POST_USER", None, Some("prompts.post_user"), Form::Text),
+    ("WIGGUM_RATE_LIMIT_THRESHOLD", Some("claude"), Some("quota.prompts"), Form::Number),
     ("WIGGUM_RUNTIME_BACKEND", None, None, Form::Name),
 ];
 

@@ -18,7 +18,7 @@ pub struct Runtime {
     pub phases: Phases,
     /// How a context is compacted.
     pub compaction: Compaction,
-    /// The agent of phases that have a `prompt` and name none: `claude`, `codex`, or a name in `backends`.
+    /// The agent of phases that have a `prompt` and name none: a built-in one, such as `claude`, or a name in `backends`.
     #[schemars(length(min = 1))]
     pub backend: String,
     /// How agents are started.

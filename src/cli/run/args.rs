@@ -186,8 +186,8 @@ A plan:
     {\"id\": \"implementation\", \"command\": [\"make\", \"build\"]}]}
 
 Agents:
-  A phase with a prompt is done by an agent: claude, codex, or one under
-  runtime.backends. Its word alone is recorded as UNVERIFIED; a gate
+  A phase with a prompt is done by an agent that `loa-run backends` lists,
+  or one under runtime.backends. Its word alone is recorded as UNVERIFIED; a gate
   (runtime.phases.<phase>.verify) decides instead.";
 
 const OWN_CODES: &str = "  0    every phase is done

@@ -93,7 +93,8 @@ fn of_plan(error: &PlanError) -> (ExitStatus, Vec<String>) {
         PlanError::NoBackend { backend, .. } => (
             ExitStatus::Config,
             vec![format!(
-                "claude and codex are known; others stand under runtime.backends.{backend} in .loa.config.yaml"
+                "`loa-run backends` lists those that are known; say under runtime.backends.{backend} in .loa.config.yaml how it \
+                 is started"
             )],
         ),
         PlanError::Missing { .. } => (ExitStatus::Config, vec!["`loa-run run --dry-run` shows the plan".to_owned()]),

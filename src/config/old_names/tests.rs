@@ -36,6 +36,7 @@ fn each_old_name_has_one_of_ours() {
         (("WIGGUM_CLAUDE_INITIAL_BACKOFF", "0.5"), "runtime.backends.claude.retry.initial_ms", json!(500)),
         (("WIGGUM_CLAUDE_MAX_BACKOFF", "1"), "runtime.backends.claude.retry.max_ms", json!(1000)),
         (("WIGGUM_CLAUDE_BACKOFF_MULTIPLIER", "1.5"), "runtime.backends.claude.retry.multiplier", json!(1.5)),
+        (("WIGGUM_RATE_LIMIT_THRESHOLD", "900"), "runtime.backends.claude.quota.prompts", json!(900)),
         (("WIGGUM_PROMPT_PRE_SYSTEM", "A"), "runtime.backends.claude.prompts.pre_system", json!("A")),
         (("WIGGUM_PROMPT_POST_SYSTEM", "@b"), "runtime.backends.claude.prompts.post_system", json!("@b")),
         (("WIGGUM_PROMPT_PRE_USER", "true"), "runtime.backends.claude.prompts.pre_user", json!("true")),
