@@ -61,7 +61,7 @@ impl Backend for Template {
     }
 
     fn credentials(&self) -> Vec<String> {
-        self.settings.section.credentials.clone()
+        self.settings.credentials(&[])
     }
 
     fn invoke(&self, task: &Task<'_>, session: Session<'_>) -> io::Result<Box<dyn Invocation>> {

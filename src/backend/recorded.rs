@@ -1,8 +1,13 @@
 //! Follows the file in which a program records a session, or whatever else it appends lines to.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+
+use super::process::{Reader, Verdict};
+use crate::runner::AgentEvent;
+use crate::system::process::Exit;
 
 /// Finds the file of a session below the folder that the program keeps its sessions in.
 pub(super) type Find = fn(&Path, &str) -> Option<PathBuf>;
@@ -42,6 +47,58 @@ impl Recorded {
             }
         }
         lines
+    }
+}
+
+/// What a program's stream and the file beside it say together.
+pub(super) trait Beside: fmt::Debug + Default {
+    /// The session, once it was named.
+    fn session(&self) -> Option<&str>;
+
+    /// A line of the stream.
+    fn stream(&mut self, line: &str) -> Vec<AgentEvent>;
+
+    /// A line of the file.
+    fn recorded(&mut self, line: &str) -> Vec<AgentEvent>;
+
+    /// Whether a program that never named a session, and ended so, refused the one that it was to go on with.
+    fn refuses(exit: &Exit) -> bool {
+        matches!(exit, Exit::Exited(_))
+    }
+
+    /// The program ended, and everything was read.
+    fn verdict(&self, exit: &Exit) -> Verdict;
+}
+
+/// Reads a program's stream and the file beside it.
+#[derive(Debug)]
+pub(super) struct Followed<F> {
+    resumes: bool,
+    recorded: Recorded,
+    facts: F,
+}
+
+impl<F: Beside> Followed<F> {
+    /// `resumes` says whether an earlier session is to be gone on with.
+    pub(super) fn new(resumes: bool, recorded: Recorded) -> Self {
+        Self { resumes, recorded, facts: F::default() }
+    }
+}
+
+impl<F: Beside> Reader for Followed<F> {
+    fn line(&mut self, line: &str) -> Vec<AgentEvent> {
+        let events = self.facts.stream(line);
+        events.into_iter().chain(self.poll()).collect()
+    }
+
+    fn poll(&mut self) -> Vec<AgentEvent> {
+        let lines = self.recorded.fresh(self.facts.session());
+        lines.iter().flat_map(|line| self.facts.recorded(line)).collect()
+    }
+
+    fn verdict(&self, exit: &Exit) -> Verdict {
+        let refused = self.resumes && self.facts.session().is_none() && F::refuses(exit);
+        Verdict { session_refused: refused, ..self.facts.verdict(exit) }
     }
 }
 

@@ -57,6 +57,13 @@ pub struct BackendSettings {
 }
 
 impl BackendSettings {
+    /// Names of the variables that hold its credentials: those that its program is known to read, and those that the
+    /// configuration names.
+    #[must_use]
+    pub fn credentials(&self, known: &[&str]) -> Vec<String> {
+        known.iter().map(|name| (*name).to_owned()).chain(self.section.credentials.iter().cloned()).collect()
+    }
+
     /// The program that is started.
     #[must_use]
     pub fn program(&self) -> &str {

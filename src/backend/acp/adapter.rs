@@ -84,7 +84,7 @@ impl Backend for Acp {
     }
 
     fn credentials(&self) -> Vec<String> {
-        self.settings.section.credentials.clone()
+        self.settings.credentials(&[])
     }
 
     fn invoke(&self, task: &Task<'_>, session: Session<'_>) -> io::Result<Box<dyn Invocation>> {

@@ -88,8 +88,13 @@ impl Backend for Aider {
     }
 
     fn credentials(&self) -> Vec<String> {
-        let known = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY", "OPENROUTER_API_KEY"];
-        known.map(str::to_owned).into_iter().chain(self.settings.section.credentials.iter().cloned()).collect()
+        self.settings.credentials(&[
+            "OPENAI_API_KEY",
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+            "DEEPSEEK_API_KEY",
+            "OPENROUTER_API_KEY",
+        ])
     }
 
     fn invoke(&self, task: &Task<'_>, _session: Session<'_>) -> io::Result<Box<dyn Invocation>> {

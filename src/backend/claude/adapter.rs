@@ -101,8 +101,7 @@ impl Backend for Claude {
     }
 
     fn credentials(&self) -> Vec<String> {
-        let known = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"].map(str::to_owned);
-        known.into_iter().chain(self.settings.section.credentials.iter().cloned()).collect()
+        self.settings.credentials(&["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"])
     }
 
     fn quota(&self) -> Option<u64> {

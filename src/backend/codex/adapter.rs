@@ -65,8 +65,7 @@ impl Backend for Codex {
     }
 
     fn credentials(&self) -> Vec<String> {
-        let known = ["OPENAI_API_KEY", "CODEX_API_KEY"].map(str::to_owned);
-        known.into_iter().chain(self.settings.section.credentials.iter().cloned()).collect()
+        self.settings.credentials(&["OPENAI_API_KEY", "CODEX_API_KEY"])
     }
 
     fn invoke(&self, task: &Task<'_>, session: Session<'_>) -> io::Result<Box<dyn Invocation>> {

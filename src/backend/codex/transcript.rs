@@ -7,20 +7,15 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::backend::process::{Reader, Verdict, brief, silent};
-use crate::backend::recorded::Recorded;
+use crate::backend::process::{Verdict, brief, silent};
+use crate::backend::recorded::{Beside, Followed};
 use crate::backend::status::class_of;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::Exit;
 
-/// What was read so far.
-#[derive(Debug)]
-pub(super) struct Transcript {
-    resumes: bool,
-    rollout: Recorded,
-    facts: Facts,
-}
+/// Reads both.
+pub(super) type Transcript = Followed<Facts>;
 
 /// What stream and session file said.
 #[derive(Debug, Default)]
@@ -46,32 +41,12 @@ enum Turn {
     Failed(String),
 }
 
-impl Transcript {
-    pub(super) fn new(resumes: bool, rollout: Recorded) -> Self {
-        Self { resumes, rollout, facts: Facts::default() }
-    }
-}
-
-impl Reader for Transcript {
-    fn line(&mut self, line: &str) -> Vec<AgentEvent> {
-        let events = self.facts.stream(line);
-        events.into_iter().chain(self.poll()).collect()
+impl Beside for Facts {
+    fn session(&self) -> Option<&str> {
+        self.thread.as_deref()
     }
 
-    fn poll(&mut self) -> Vec<AgentEvent> {
-        let lines = self.rollout.fresh(self.facts.thread.as_deref());
-        lines.iter().flat_map(|line| self.facts.recorded(line)).collect()
-    }
-
-    fn verdict(&self, exit: &Exit) -> Verdict {
-        let refused = self.resumes && self.facts.thread.is_none() && matches!(exit, Exit::Exited(_));
-        Verdict { session_refused: refused, ..self.facts.verdict(exit) }
-    }
-}
-
-impl Facts {
-    /// A line of the stream.
-    pub(super) fn stream(&mut self, line: &str) -> Vec<AgentEvent> {
+    fn stream(&mut self, line: &str) -> Vec<AgentEvent> {
         let Ok(event) = serde_json::from_str::<Value>(line) else { return Vec::new() };
         let kind = event["type"].as_str().unwrap_or_default();
         let mut events = Vec::new();
@@ -99,8 +74,7 @@ impl Facts {
         events
     }
 
-    /// A line of the session file.
-    pub(super) fn recorded(&mut self, line: &str) -> Vec<AgentEvent> {
+    fn recorded(&mut self, line: &str) -> Vec<AgentEvent> {
         let Ok(event) = serde_json::from_str::<Value>(line) else { return Vec::new() };
         let payload = &event["payload"];
         match (event["type"].as_str(), payload["type"].as_str()) {
@@ -120,6 +94,25 @@ impl Facts {
         }
     }
 
+    fn verdict(&self, exit: &Exit) -> Verdict {
+        match &self.turn {
+            Some(Turn::Completed) => Verdict::new(Class::Done, "turn.completed"),
+            Some(Turn::Failed(message)) => match &self.error {
+                Some(error) => {
+                    let (class, kind) = self.class(error);
+                    Verdict::new(class, format!("{kind}: {}", brief(message)))
+                }
+                None => {
+                    Verdict::new(Class::Transient { wait: None }, format!("no reason on record: {}", brief(message)))
+                }
+            },
+            None if self.aborted => Verdict::new(Class::Cancelled, "turn_aborted"),
+            None => silent(exit),
+        }
+    }
+}
+
+impl Facts {
     fn tokens(&mut self, payload: &Value) -> Vec<AgentEvent> {
         let limits = [&payload["rate_limits"]["primary"], &payload["rate_limits"]["secondary"]];
         let used_up = limits.into_iter().filter(|limit| limit["used_percent"].as_f64() >= Some(100.0));
@@ -138,23 +131,6 @@ impl Facts {
             events.push(AgentEvent::Turn);
         }
         events
-    }
-
-    pub(super) fn verdict(&self, exit: &Exit) -> Verdict {
-        match &self.turn {
-            Some(Turn::Completed) => Verdict::new(Class::Done, "turn.completed"),
-            Some(Turn::Failed(message)) => match &self.error {
-                Some(error) => {
-                    let (class, kind) = self.class(error);
-                    Verdict::new(class, format!("{kind}: {}", brief(message)))
-                }
-                None => {
-                    Verdict::new(Class::Transient { wait: None }, format!("no reason on record: {}", brief(message)))
-                }
-            },
-            None if self.aborted => Verdict::new(Class::Cancelled, "turn_aborted"),
-            None => silent(exit),
-        }
     }
 
     /// The class of a recorded failure, and its name.

@@ -72,8 +72,7 @@ impl Backend for Gemini {
     }
 
     fn credentials(&self) -> Vec<String> {
-        let known = ["GEMINI_API_KEY", "GOOGLE_API_KEY"].map(str::to_owned);
-        known.into_iter().chain(self.settings.section.credentials.iter().cloned()).collect()
+        self.settings.credentials(&["GEMINI_API_KEY", "GOOGLE_API_KEY"])
     }
 
     fn invoke(&self, task: &Task<'_>, session: Session<'_>) -> io::Result<Box<dyn Invocation>> {

@@ -8,20 +8,15 @@
 
 use serde_json::Value;
 
-use crate::backend::process::{Reader, Verdict, brief, silent};
-use crate::backend::recorded::Recorded;
+use crate::backend::process::{Verdict, brief, silent};
+use crate::backend::recorded::{Beside, Followed};
 use crate::backend::status::{class_of, status_in};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::Exit;
 
-/// What was read so far.
-#[derive(Debug)]
-pub(super) struct Transcript {
-    resumes: bool,
-    recorded: Recorded,
-    facts: Facts,
-}
+/// Reads both.
+pub(super) type Transcript = Followed<Facts>;
 
 /// What stream and session file said.
 #[derive(Debug, Default)]
@@ -37,32 +32,12 @@ pub(super) struct Facts {
     answered: bool,
 }
 
-impl Transcript {
-    pub(super) fn new(resumes: bool, recorded: Recorded) -> Self {
-        Self { resumes, recorded, facts: Facts::default() }
-    }
-}
-
-impl Reader for Transcript {
-    fn line(&mut self, line: &str) -> Vec<AgentEvent> {
-        let events = self.facts.stream(line);
-        events.into_iter().chain(self.poll()).collect()
+impl Beside for Facts {
+    fn session(&self) -> Option<&str> {
+        self.session.as_deref()
     }
 
-    fn poll(&mut self) -> Vec<AgentEvent> {
-        let lines = self.recorded.fresh(self.facts.session.as_deref());
-        lines.iter().flat_map(|line| self.facts.recorded(line)).collect()
-    }
-
-    fn verdict(&self, exit: &Exit) -> Verdict {
-        let refused = self.resumes && self.facts.session.is_none() && matches!(exit, Exit::Exited(_));
-        Verdict { session_refused: refused, ..self.facts.verdict(exit) }
-    }
-}
-
-impl Facts {
-    /// A line of the stream.
-    pub(super) fn stream(&mut self, line: &str) -> Vec<AgentEvent> {
+    fn stream(&mut self, line: &str) -> Vec<AgentEvent> {
         let Ok(event) = serde_json::from_str::<Value>(line) else { return Vec::new() };
         match event["type"].as_str() {
             Some("init") => {
@@ -88,13 +63,7 @@ impl Facts {
         }
     }
 
-    fn spoken(&mut self) -> Vec<AgentEvent> {
-        let said = std::mem::take(&mut self.said);
-        if said.is_empty() { Vec::new() } else { vec![AgentEvent::Said(said)] }
-    }
-
-    /// A line of the session file.
-    pub(super) fn recorded(&mut self, line: &str) -> Vec<AgentEvent> {
+    fn recorded(&mut self, line: &str) -> Vec<AgentEvent> {
         let Ok(record) = serde_json::from_str::<Value>(line) else { return Vec::new() };
         let (Some(id), Some(tokens)) = (record["id"].as_str(), record["tokens"]["input"].as_u64()) else {
             return Vec::new();
@@ -105,7 +74,7 @@ impl Facts {
         vec![AgentEvent::Usage(tokens), AgentEvent::Turn]
     }
 
-    pub(super) fn verdict(&self, exit: &Exit) -> Verdict {
+    fn verdict(&self, exit: &Exit) -> Verdict {
         let Some(result) = &self.result else { return silent(exit) };
         if result["status"] == "success" {
             return match &self.complaint {
@@ -127,6 +96,13 @@ impl Facts {
             // No answer of a provider: the connection, or an answer that broke off.
             (_, None) => Verdict::new(Class::Transient { wait: None }, brief(message)),
         }
+    }
+}
+
+impl Facts {
+    fn spoken(&mut self) -> Vec<AgentEvent> {
+        let said = std::mem::take(&mut self.said);
+        if said.is_empty() { Vec::new() } else { vec![AgentEvent::Said(said)] }
     }
 }
 

@@ -70,14 +70,13 @@ impl Backend for OpenCode {
     }
 
     fn credentials(&self) -> Vec<String> {
-        let known = [
+        self.settings.credentials(&[
             "ANTHROPIC_API_KEY",
             "OPENAI_API_KEY",
             "GOOGLE_GENERATIVE_AI_API_KEY",
             "OPENROUTER_API_KEY",
             "OPENCODE_API_KEY",
-        ];
-        known.map(str::to_owned).into_iter().chain(self.settings.section.credentials.iter().cloned()).collect()
+        ])
     }
 
     fn invoke(&self, task: &Task<'_>, session: Session<'_>) -> io::Result<Box<dyn Invocation>> {

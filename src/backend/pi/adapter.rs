@@ -71,9 +71,13 @@ impl Backend for Pi {
     }
 
     fn credentials(&self) -> Vec<String> {
-        let known =
-            ["ANTHROPIC_API_KEY", "ANTHROPIC_OAUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"];
-        known.map(str::to_owned).into_iter().chain(self.settings.section.credentials.iter().cloned()).collect()
+        self.settings.credentials(&[
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_OAUTH_TOKEN",
+            "OPENAI_API_KEY",
+            "GEMINI_API_KEY",
+            "OPENROUTER_API_KEY",
+        ])
     }
 
     fn invoke(&self, task: &Task<'_>, session: Session<'_>) -> io::Result<Box<dyn Invocation>> {

@@ -104,9 +104,13 @@ impl Backend for Qwen {
     }
 
     fn credentials(&self) -> Vec<String> {
-        let known = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "DASHSCOPE_API_KEY"]
-            .map(str::to_owned);
-        known.into_iter().chain(self.settings.section.credentials.iter().cloned()).collect()
+        self.settings.credentials(&[
+            "OPENAI_API_KEY",
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+            "GOOGLE_API_KEY",
+            "DASHSCOPE_API_KEY",
+        ])
     }
 
     fn invoke(&self, task: &Task<'_>, session: Session<'_>) -> io::Result<Box<dyn Invocation>> {

@@ -7,8 +7,8 @@
 
 use serde_json::Value;
 
-use crate::backend::process::{Reader, Verdict, brief, silent};
-use crate::backend::recorded::Recorded;
+use crate::backend::process::{Verdict, brief, silent};
+use crate::backend::recorded::{Beside, Followed};
 use crate::backend::status::{class_of, status, status_in};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
@@ -20,13 +20,8 @@ const BUDGET: i32 = 55;
 const INTERRUPTED: i32 = 130;
 const REFUSED: i32 = 1;
 
-/// What was read so far.
-#[derive(Debug)]
-pub(super) struct Transcript {
-    resumes: bool,
-    recorded: Recorded,
-    facts: Facts,
-}
+/// Reads both.
+pub(super) type Transcript = Followed<Facts>;
 
 /// What stream and session file said.
 #[derive(Debug, Default)]
@@ -46,32 +41,12 @@ struct Failed {
     status: Option<u16>,
 }
 
-impl Transcript {
-    pub(super) fn new(resumes: bool, recorded: Recorded) -> Self {
-        Self { resumes, recorded, facts: Facts::default() }
-    }
-}
-
-impl Reader for Transcript {
-    fn line(&mut self, line: &str) -> Vec<AgentEvent> {
-        let events = self.facts.stream(line);
-        events.into_iter().chain(self.poll()).collect()
+impl Beside for Facts {
+    fn session(&self) -> Option<&str> {
+        self.session.as_deref()
     }
 
-    fn poll(&mut self) -> Vec<AgentEvent> {
-        let lines = self.recorded.fresh(self.facts.session.as_deref());
-        lines.iter().flat_map(|line| self.facts.recorded(line)).collect()
-    }
-
-    fn verdict(&self, exit: &Exit) -> Verdict {
-        let refused = self.resumes && self.facts.session.is_none() && matches!(exit, Exit::Exited(REFUSED));
-        Verdict { session_refused: refused, ..self.facts.verdict(exit) }
-    }
-}
-
-impl Facts {
-    /// A line of the stream.
-    pub(super) fn stream(&mut self, line: &str) -> Vec<AgentEvent> {
+    fn stream(&mut self, line: &str) -> Vec<AgentEvent> {
         let Ok(event) = serde_json::from_str::<Value>(line) else { return Vec::new() };
         match event["type"].as_str() {
             Some("system") if event["subtype"] == "init" => {
@@ -85,25 +60,7 @@ impl Facts {
         }
     }
 
-    fn assistant(&mut self, message: &Value) -> Vec<AgentEvent> {
-        let mut events: Vec<AgentEvent> = self.said.take().map(AgentEvent::Said).into_iter().collect();
-        if let Some(tokens) = message["usage"]["input_tokens"].as_u64().filter(|tokens| *tokens > 0) {
-            events.extend([AgentEvent::Usage(tokens), AgentEvent::Turn]);
-        }
-        let parts = message["content"].as_array().into_iter().flatten();
-        self.said = parts.filter_map(|part| part["text"].as_str()).next_back().map(str::to_owned);
-        events
-    }
-
-    fn result(&mut self, event: Value) -> Vec<AgentEvent> {
-        let said = self.said.take().filter(|_| event["is_error"] == false);
-        let denied = event["permission_denials"].as_array().map_or(0, Vec::len);
-        self.result = Some(event);
-        said.map(AgentEvent::Said).into_iter().chain((denied > 0).then_some(AgentEvent::Denied(denied))).collect()
-    }
-
-    /// A line of the session file.
-    pub(super) fn recorded(&mut self, line: &str) -> Vec<AgentEvent> {
+    fn recorded(&mut self, line: &str) -> Vec<AgentEvent> {
         let Ok(record) = serde_json::from_str::<Value>(line) else { return Vec::new() };
         let payload = &record["systemPayload"];
         let request = payload["uiEvent"]["event.name"].as_str();
@@ -121,7 +78,11 @@ impl Facts {
         events
     }
 
-    pub(super) fn verdict(&self, exit: &Exit) -> Verdict {
+    fn refuses(exit: &Exit) -> bool {
+        matches!(exit, Exit::Exited(REFUSED))
+    }
+
+    fn verdict(&self, exit: &Exit) -> Verdict {
         match (&self.result, exit) {
             (Some(result), _) => self.of_result(result),
             (None, Exit::Exited(TURNS)) => Verdict::new(Class::TimedOut, "exit 53: its turns are used up"),
@@ -131,6 +92,25 @@ impl Facts {
             (None, Exit::Exited(INTERRUPTED)) => Verdict::new(Class::Cancelled, "exit 130: it was interrupted"),
             (None, exit) => silent(exit),
         }
+    }
+}
+
+impl Facts {
+    fn assistant(&mut self, message: &Value) -> Vec<AgentEvent> {
+        let mut events: Vec<AgentEvent> = self.said.take().map(AgentEvent::Said).into_iter().collect();
+        if let Some(tokens) = message["usage"]["input_tokens"].as_u64().filter(|tokens| *tokens > 0) {
+            events.extend([AgentEvent::Usage(tokens), AgentEvent::Turn]);
+        }
+        let parts = message["content"].as_array().into_iter().flatten();
+        self.said = parts.filter_map(|part| part["text"].as_str()).next_back().map(str::to_owned);
+        events
+    }
+
+    fn result(&mut self, event: Value) -> Vec<AgentEvent> {
+        let said = self.said.take().filter(|_| event["is_error"] == false);
+        let denied = event["permission_denials"].as_array().map_or(0, Vec::len);
+        self.result = Some(event);
+        said.map(AgentEvent::Said).into_iter().chain((denied > 0).then_some(AgentEvent::Denied(denied))).collect()
     }
 
     fn of_result(&self, result: &Value) -> Verdict {

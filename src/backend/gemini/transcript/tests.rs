@@ -1,6 +1,8 @@
 //! What is read from recorded runs.
 
 use super::*;
+use crate::backend::process::Reader as _;
+use crate::backend::recorded::Recorded;
 use crate::runner::AgentEvent as E;
 
 fn path(name: &str) -> String {
