@@ -113,7 +113,11 @@ fn version_in(captured: &Captured) -> Result<String, String> {
     };
     match (&captured.exit, captured.timed_out) {
         (_, true) => Err(format!("it said nothing for {} s", PATIENCE.as_secs())),
-        (Exit::Exited(0), _) => first(&captured.stdout).ok_or_else(|| "it printed nothing".to_owned()),
+        // Some print it where others print what went wrong.
+        (Exit::Exited(0), _) => {
+            let printed = first(&captured.stdout).or_else(|| first(&captured.stderr));
+            printed.ok_or_else(|| "it printed nothing".to_owned())
+        }
         (exit, _) => Err(first(&captured.stderr).map_or_else(|| exit.to_string(), |line| format!("{exit}: {line}"))),
     }
 }
@@ -149,6 +153,7 @@ mod tests {
         };
         for (captured, version) in [
             (captured(Exit::Exited(0), "\n  mine 1.2 \nmore", "", false), Ok("mine 1.2")),
+            (captured(Exit::Exited(0), "", "0.73.1\n", false), Ok("0.73.1")),
             (captured(Exit::Exited(0), " \n", "", false), Err("it printed nothing")),
             (captured(Exit::Exited(2), "usage", "no such option\n", false), Err("exit 2: no such option")),
             (captured(Exit::Exited(1), "", "", false), Err("exit 1")),
