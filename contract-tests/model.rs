@@ -201,29 +201,42 @@ fn a_stall_lasts_until_the_client_leaves() {
     }
 }
 
-#[test]
-fn a_server_that_is_away_refuses_connections_and_comes_back_to_the_same_address() {
-    let model = model(json!({"steps": [{"text": "one", "away_ms": 400}, {"text": "two"}]}));
-    let address = model.address();
-    let mut idle = connect(address);
+/// The answer to one request on a connection of its own that the server ends.
+fn answered_whole(address: SocketAddr) {
     let body = turn(true);
     let mut client = connect(address);
     client.write_all((head("POST", MESSAGES, "", body.len()) + &body).as_bytes()).expect("sent");
     let first = received(client);
     assert!(first.end.is_ok() && first.text().ends_with("\r\n0\r\n\r\n"), "whole, then closed: {}", first.text());
-    idle.set_read_timeout(Some(PATIENCE)).expect("a socket");
+}
+
+#[test]
+fn a_server_that_is_away_ends_every_connection_and_refuses_others() {
+    // So long that no machine is too slow to look meanwhile.
+    let model = model(json!({"steps": [{"text": "one", "away_ms": 3_600_000}, {"text": "two"}]}));
+    let mut idle = connect(model.address());
+    answered_whole(model.address());
     assert_eq!(idle.read(&mut [0; 1]).map_err(|error| error.kind()).unwrap_or(0), 0, "other connections end, too");
-    let refused = TcpStream::connect(address).expect_err("nobody listens");
+    let refused = TcpStream::connect(model.address()).expect_err("nobody listens");
     assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+    assert_eq!(ended(&model).iter().map(|request| request.away_ms).collect::<Vec<_>>(), [Some(3_600_000)]);
+}
+
+#[test]
+fn a_server_that_was_away_comes_back_to_the_same_address_and_no_sooner() {
+    let model = model(json!({"steps": [{"text": "one", "away_ms": 50}, {"text": "two"}]}));
+    let mut idle = connect(model.address());
+    answered_whole(model.address());
+    // It ends when the server has left, so that what is accepted from here on is accepted by the one that came back.
+    assert_eq!(idle.read(&mut [0; 1]).map_err(|error| error.kind()).unwrap_or(0), 0);
     let since = Instant::now();
-    while TcpStream::connect(address).is_err() {
+    while TcpStream::connect(model.address()).is_err() {
         assert!(since.elapsed() < PATIENCE, "it never came back");
         thread::sleep(Duration::from_millis(5));
     }
-    assert_eq!(send(address, MESSAGES, "", &turn(false)).json()["content"][0]["text"], "two");
+    assert_eq!(send(model.address(), MESSAGES, "", &turn(false)).json()["content"][0]["text"], "two");
     let seen = ended(&model);
-    assert_eq!(seen.iter().map(|request| request.away_ms).collect::<Vec<_>>(), [Some(400), None]);
-    assert!(seen[1].at >= seen[0].ended.expect("it ended") + 400, "{seen:?}");
+    assert!(seen[1].at >= seen[0].ended.expect("it ended") + 50, "{seen:?}");
 }
 
 #[test]

@@ -132,8 +132,7 @@ async fn accept(listener: TcpListener, play: Arc<Play>, mut stopped: oneshot::Re
             _ = &mut stopped => return,
             Some(over) = open.join_next() => {
                 let Ok(Some(away)) = over else { continue };
-                open.shutdown().await;
-                let Ok(back) = leave(listener, away, &mut stopped).await else { return };
+                let Ok(back) = leave(listener, &mut open, away, &mut stopped).await else { return };
                 listener = back;
                 continue;
             }
@@ -154,16 +153,19 @@ async fn accept(listener: TcpListener, play: Arc<Play>, mut stopped: oneshot::Re
     }
 }
 
-/// Stops listening for so long. The address stays ours: it is held by a socket that accepts nobody, so connections to it are
-/// refused. Should somebody have taken it all the same, we wait until it is free.
+/// Stops listening for so long, then ends what is open: whoever notices that and connects again is refused already. The
+/// address stays ours: it is held by a socket that accepts nobody, so connections to it are refused. Should somebody have
+/// taken it all the same, we wait until it is free.
 async fn leave(
     listener: tokio::net::TcpListener,
+    open: &mut JoinSet<Option<Duration>>,
     away: Duration,
     stopped: &mut oneshot::Receiver<()>,
 ) -> io::Result<tokio::net::TcpListener> {
     let address = listener.local_addr()?;
     drop(listener);
     let mut held = hold(address);
+    open.shutdown().await;
     let mut pause = away;
     loop {
         tokio::select! {
