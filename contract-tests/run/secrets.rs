@@ -45,6 +45,42 @@ fn secrets_reach_no_log_no_checkpoint_no_report_and_no_screen() {
 }
 
 #[test]
+fn no_key_of_an_agent_is_written_down_or_shown() {
+    let workspace = Workspace::only(&[]);
+    workspace.write("plan.json", r#"{"phases":[{"id":"design","prompt":"Design it."}]}"#);
+    workspace.config(
+        "runtime:\n  backend: mine\n  backends:\n    mine:\n      \
+         run: [sh, -c, 'echo \"$DOOR $MY_KEY $GEMINI_API_KEY $BACK\"; exit 2', it, '{prompt}']\n      \
+         env: { DOOR: open-sesame }\n      credentials: [MY_KEY]\n",
+    );
+    let keyed = |arguments: &[&str]| {
+        let mut command = workspace.command(arguments);
+        super::workspace::finished({
+            command.env("MY_KEY", "dummy-of-mine").env("GEMINI_API_KEY", "dummy-of-another");
+            command
+        })
+    };
+    let back = ["--set", "runtime.backends.mine.env.BACK=dummy-back-door"];
+    let ran = keyed(&[&["run", "--plan", "plan.json"][..], &back].concat()).exits(2);
+    assert!(ran.stderr.contains("runtime.backends.mine.env.BACK is not written down"), "{}", ran.stderr);
+    let asked = keyed(&[&["agent", "run", "x"][..], &back].concat()).exits(2);
+    let mut said = vec![ran.stdout, ran.stderr, asked.stdout, asked.stderr];
+    for shown in [&["config"][..], &["config", "--explain"], &["config", "--json"], &["status"]] {
+        let shown = keyed(&[shown, if shown == ["status"] { &[] } else { &back[..] }].concat()).exits(0);
+        said.push(shown.stdout);
+    }
+    let said: Vec<&str> = said.iter().map(String::as_str).collect();
+    let all = left_behind(&workspace, &said);
+    for secret in ["open-sesame", "dummy-of-mine", "dummy-of-another", "dummy-back-door"] {
+        assert!(!all.contains(secret), "{secret}: {all}");
+    }
+    for name in ["DOOR", "MY_KEY", "GEMINI_API_KEY", "BACK"] {
+        assert!(all.matches(&format!("[REDACTED:${name}]")).count() >= 2, "{name}: {all}");
+    }
+    assert!(all.matches("(set, and not shown)").count() >= 6, "{all}");
+}
+
+#[test]
 fn a_stage_that_never_stops_printing_is_stopped_on_time_and_its_log_ends() {
     let workspace = Workspace::only(&[("design", "echo first; exec yes this line comes again and again and again")]);
     workspace.config("runtime: { log_limit_mb: 1, retry: { max: 0 }, phases: { design: { timeout_ms: 1500 } } }\n");

@@ -5,6 +5,7 @@
 
 use std::io;
 
+use super::container::workspace;
 use super::process::{Process, Reader, Verdict, brief, command, silent};
 use crate::config::BackendSettings;
 use crate::policy::Class;
@@ -26,7 +27,7 @@ impl Template {
     }
 
     fn filled(&self, template: &[String], task: &Task<'_>, session: &str) -> Vec<String> {
-        let workspace = task.surroundings.workspace.to_string_lossy();
+        let workspace = workspace(task.surroundings).to_string_lossy();
         let prompt = task.whole_prompt();
         let values = [
             ("{prompt}", prompt.as_ref()),
@@ -78,18 +79,39 @@ impl Backend for Template {
         let program = section.binary.as_deref().unwrap_or(own_program);
         let own = section.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let command = command(program, arguments.iter().map(String::as_str), own, task.surroundings);
-        let first = self.capabilities().resumes.then(|| AgentEvent::Session(id.to_owned()));
-        Ok(Box::new(Process::start(&command, Words, first)?))
+        let session = self.capabilities().resumes.then(|| id.to_owned());
+        Ok(Box::new(Process::start(&command, Words { session })?))
     }
 }
 
 /// What the program says, which is taken as it is.
-#[derive(Debug)]
-struct Words;
+#[derive(Debug, Default)]
+struct Words {
+    /// The session that it was given, while nothing shows that it has begun one.
+    session: Option<String>,
+}
+
+impl Words {
+    fn began(&mut self) -> impl Iterator<Item = AgentEvent> {
+        self.session.take().map(AgentEvent::Session).into_iter()
+    }
+}
 
 impl Reader for Words {
     fn line(&mut self, line: &str) -> Vec<AgentEvent> {
-        if line.trim().is_empty() { Vec::new() } else { vec![AgentEvent::Said(line.to_owned())] }
+        if line.trim().is_empty() {
+            return Vec::new();
+        }
+        self.began().chain([AgentEvent::Said(line.to_owned())]).collect()
+    }
+
+    /// Without a word it failed, as far as anybody knows, before there was a session. Many print nothing until they are done,
+    /// so one that was ended from outside may well have worked in it.
+    fn end(&mut self, exit: &Exit) -> Vec<AgentEvent> {
+        match exit {
+            Exit::Exited(0 | 128..) | Exit::Signalled(_) => self.began().collect(),
+            Exit::Exited(_) | Exit::SpawnFailed(_) => Vec::new(),
+        }
     }
 
     fn verdict(&self, exit: &Exit) -> Verdict {
@@ -122,7 +144,13 @@ fn fill(word: &str, values: &[(&str, &str)]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::{Path, PathBuf};
+
     use super::*;
+    use crate::backend::container::contained;
+    use crate::config::{BackendKind, BackendSection};
+    use crate::contract::ContextLimits;
+    use crate::runner::Surroundings;
 
     #[test]
     fn what_is_filled_in_is_not_filled_in_again() {
@@ -139,6 +167,25 @@ mod tests {
     }
 
     #[test]
+    fn the_workspace_is_named_as_the_program_sees_it() {
+        let section = BackendSection::default();
+        let settings = BackendSettings { name: "mine".to_owned(), kind: BackendKind::Command, section };
+        let here = Surroundings { workspace: PathBuf::from("/w"), ..Surroundings::default() };
+        for (surroundings, folder) in [(here, "/w"), (contained(Path::new("/w"), "/mounted"), "/mounted")] {
+            let task = Task {
+                prompt: "go",
+                system: None,
+                max_turns: None,
+                effort: None,
+                limits: ContextLimits::default(),
+                surroundings: &surroundings,
+            };
+            let words = Template::new(settings.clone()).filled(&["{workspace}".to_owned()], &task, "s-1");
+            assert_eq!(words, [folder]);
+        }
+    }
+
+    #[test]
     fn its_exit_code_is_all_that_it_offers() {
         for (exit, class) in [
             (Exit::Exited(0), Class::Done),
@@ -147,7 +194,28 @@ mod tests {
             (Exit::Exited(127), Class::Permanent),
             (Exit::Signalled(9), Class::Lost),
         ] {
-            assert_eq!(Words.verdict(&exit).class, class, "{exit}");
+            assert_eq!(Words::default().verdict(&exit).class, class, "{exit}");
+        }
+    }
+
+    #[test]
+    fn a_session_has_begun_when_the_program_says_something_or_does_not_fail_by_itself() {
+        for (printed, exit, began) in [
+            ("working", Exit::Exited(1), true),
+            ("", Exit::Exited(0), true),
+            ("", Exit::Signalled(15), true),
+            ("", Exit::Exited(143), true),
+            ("", Exit::Exited(1), false),
+            (" ", Exit::Exited(2), false),
+            ("", Exit::Exited(127), false),
+        ] {
+            let mut words = Words { session: Some("s-1".to_owned()) };
+            let mut events = words.line(printed);
+            events.extend(words.line(printed));
+            events.extend(words.end(&exit));
+            let told = events.iter().filter(|event| **event == AgentEvent::Session("s-1".to_owned())).count();
+            assert_eq!(told, usize::from(began), "{printed:?} {exit}");
+            assert!(!began || matches!(events[0], AgentEvent::Session(_)), "before anything else: {events:?}");
         }
     }
 }

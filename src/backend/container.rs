@@ -5,9 +5,11 @@
 //! everything below it by a mark in the environment. It is told when the agent is to end, and learns of our end, whatever the
 //! cause, by its standard input; then it ends what is left.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::future::pending;
 use std::io;
+use std::path::Path;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -72,6 +74,11 @@ impl Start {
         Self { command, watch: Some(client(watch.into()).lasting()) }
     }
 
+    /// What is started, which in a container is its client.
+    pub(super) fn program(&self) -> Cow<'_, str> {
+        self.command.program()
+    }
+
     pub(super) fn spawn(&self) -> io::Result<Started> {
         let watch = self.watch()?;
         Ok(Started { running: self.command.spawn()?, watch, exit: None })
@@ -89,6 +96,12 @@ impl Start {
         let (running, talk) = command.converse()?;
         Ok(Some(Watch { running, talk, patience: None }))
     }
+}
+
+/// The folder to work in, as the agent sees it.
+pub(super) fn workspace(surroundings: &Surroundings) -> &Path {
+    let workspace = surroundings.workspace.as_path();
+    surroundings.container.as_ref().map_or(workspace, |container| container.docker.workdir(workspace))
 }
 
 /// How a variable is passed on: by its name, with the value in the client's environment, where the command line shows it to nobody.
@@ -166,4 +179,17 @@ impl Watch {
             }
         }
     }
+}
+
+/// What an agent in a container works in, with the workspace mounted at `workdir`.
+#[cfg(test)]
+pub(super) fn contained(workspace: &Path, workdir: &str) -> Surroundings {
+    let docker = crate::config::DockerSection {
+        container: "box".to_owned(),
+        user: None,
+        workdir: Some(workdir.to_owned()),
+        program: None,
+    };
+    let container = Container { docker, credentials: Vec::new() };
+    Surroundings { workspace: workspace.to_path_buf(), container: Some(container), ..Surroundings::default() }
 }

@@ -17,7 +17,9 @@
 //! | `acp`, any agent of the Agent Client Protocol | the reply to its prompt, by rules: some agents answer `end_turn` to a failure |
 //! | `command` | its exit code: it offers nothing else |
 //!
-//! None of `gemini`, `qwen` and `aider` tells a prompt that is too long from any other refused request.
+//! None of `gemini`, `qwen` and `aider` tells a prompt that is too long from any other refused request. Only `claude`, `codex`
+//! and `acp` tell a quota that is used up from an overload. How each refuses a session that it does not know stands in
+//! `refusal`.
 //!
 //! Each of them can be started in a container instead (`docker`, `container`): what an adapter reads beside the output, such
 //! as the session file of Codex, has to lie at the same path there.
@@ -36,6 +38,7 @@ mod pi;
 mod process;
 mod qwen;
 mod recorded;
+mod refusal;
 mod select;
 mod status;
 mod unheeded;
@@ -52,5 +55,5 @@ pub use opencode::OpenCode;
 pub use pi::Pi;
 pub use qwen::Qwen;
 pub use select::{backends, every_backend, ready};
-pub use unheeded::unheeded;
+pub use unheeded::{bounds_turns, unheeded};
 pub use wrapped::PromptError;

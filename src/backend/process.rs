@@ -7,6 +7,9 @@ use std::future::Future;
 use std::io;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::time::Sleep;
 
 use super::container::{Start, Started};
 use super::overlay::Place;
@@ -20,6 +23,9 @@ use crate::system::process::{Command, Event, Exit, Piece, Stream, signal_name};
 const LONGEST_LINE: usize = 16 * 1024 * 1024;
 /// How much of a longer one is read, in bytes, so that it can be told what it was.
 const BEGINNING: usize = 300;
+/// How long a program may stay silent and not end, once it has said how it ended. Nothing is left for it to do but to close
+/// its files, which takes less; one that stays waits for a command that it left behind, and that may take for ever.
+const LINGERS: Duration = Duration::from_secs(5);
 
 /// Understands what one program writes. Pure but for [`Reader::poll`].
 pub(super) trait Reader: fmt::Debug {
@@ -31,9 +37,15 @@ pub(super) trait Reader: fmt::Debug {
         Vec::new()
     }
 
-    /// What was held back until nothing more came.
-    fn end(&mut self) -> Vec<AgentEvent> {
+    /// What was held back until nothing more came, and the process had ended so.
+    fn end(&mut self, exit: &Exit) -> Vec<AgentEvent> {
+        let _ = exit;
         Vec::new()
+    }
+
+    /// Whether the program has said how it ended.
+    fn is_over(&self) -> bool {
+        false
     }
 
     /// The process ended, and everything that it wrote was read.
@@ -88,15 +100,26 @@ pub(super) struct Process<R> {
     reader: R,
     lines: Lines,
     ready: VecDeque<AgentEvent>,
+    /// How long it may stay once it is over, and how much of that is left since it wrote something.
+    lingers: Duration,
+    patience: Option<Pin<Box<Sleep>>>,
     /// What the program needs for as long as it runs.
     _place: Option<Place>,
 }
 
 impl<R: Reader> Process<R> {
-    /// Starts the command; `first` is told before anything that it writes.
-    pub(super) fn start(start: &Start, reader: R, first: Option<AgentEvent>) -> io::Result<Self> {
-        let running = start.spawn()?;
-        Ok(Self { running, reader, lines: Lines::default(), ready: first.into_iter().collect(), _place: None })
+    /// Starts the command.
+    pub(super) fn start(start: &Start, reader: R) -> io::Result<Self> {
+        let running = start.spawn().map_err(|error| not_started(&start.program(), &error))?;
+        Ok(Self {
+            running,
+            reader,
+            lines: Lines::default(),
+            ready: VecDeque::new(),
+            lingers: LINGERS,
+            patience: None,
+            _place: None,
+        })
     }
 
     /// Keeps the files that the program was given until it is gone.
@@ -105,17 +128,36 @@ impl<R: Reader> Process<R> {
     }
 
     fn take(&mut self, event: Event) {
+        self.patience = None;
         match event {
             Event::Output(piece) => self.output(piece),
             Event::Ended(exit) => {
-                let rest = self.lines.end();
-                self.ready.extend(self.reader.line(&rest));
-                self.ready.extend(self.reader.poll());
-                self.ready.extend(self.reader.end());
-                let verdict = self.reader.verdict(&exit);
-                self.ready.push_back(AgentEvent::Ended(ended(verdict, &exit)));
+                let end = ended(self.verdict(&exit), &exit);
+                self.ready.push_back(AgentEvent::Ended(end));
             }
         }
+    }
+
+    /// What the reader makes of it when nothing more comes.
+    fn verdict(&mut self, exit: &Exit) -> Verdict {
+        let rest = self.lines.end();
+        self.ready.extend(self.reader.line(&rest));
+        self.ready.extend(self.reader.poll());
+        self.ready.extend(self.reader.end(exit));
+        self.reader.verdict(exit)
+    }
+
+    /// It said how it ended, and stays. Its group is ended by whoever listens.
+    fn leave(&mut self) {
+        let Verdict { class, evidence, session_refused } = self.verdict(&Exit::Exited(0));
+        let evidence = format!("{evidence}; its process stayed and was ended");
+        self.ready.push_back(AgentEvent::Ended(AgentEnd {
+            class,
+            code: None,
+            signal: None,
+            evidence,
+            session_refused,
+        }));
     }
 
     fn output(&mut self, piece: Piece) {
@@ -125,6 +167,15 @@ impl<R: Reader> Process<R> {
             self.ready.extend(self.reader.line(&line));
         }
     }
+}
+
+/// Why a program cannot be started, and what helps where its prompt is the reason: most take it as one argument.
+fn not_started(program: &str, error: &io::Error) -> io::Error {
+    let remedy = match error.kind() {
+        io::ErrorKind::ArgumentListTooLong => "; put a long prompt into a file, and name the file in the prompt",
+        _ => "",
+    };
+    io::Error::new(error.kind(), format!("`{program}`: {error}{remedy}"))
 }
 
 /// The end of an invocation whose process ended so.
@@ -150,8 +201,11 @@ impl<R: Reader> Invocation for Process<R> {
                 if let Some(event) = self.ready.pop_front() {
                     return event;
                 }
-                let event = self.running.next().await;
-                self.take(event);
+                let (is_over, lingers) = (self.reader.is_over(), self.lingers);
+                tokio::select! {
+                    event = self.running.next() => self.take(event),
+                    () = waited(&mut self.patience, lingers), if is_over => self.leave(),
+                }
             }
         })
     }
@@ -159,6 +213,11 @@ impl<R: Reader> Invocation for Process<R> {
     fn cancel(&mut self) {
         self.running.ask_to_end();
     }
+}
+
+/// Waits so long, in several futures if need be.
+async fn waited(patience: &mut Option<Pin<Box<Sleep>>>, time: Duration) {
+    patience.get_or_insert_with(|| Box::pin(tokio::time::sleep(time))).as_mut().await;
 }
 
 /// What to start in the surroundings of an agent: `own` are the variables of its backend.
@@ -199,4 +258,66 @@ pub(super) fn brief(text: &str) -> String {
 /// How the process ended, for a program that did not say how it ended itself.
 pub(super) fn silent(exit: &Exit) -> Verdict {
     Verdict::new(Class::Lost, format!("{exit}, without an end in its stream"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::process::kill_group;
+
+    /// Knows one word, which is how the program says that it is done.
+    #[derive(Debug, Default)]
+    struct Word(bool);
+
+    impl Reader for Word {
+        fn line(&mut self, line: &str) -> Vec<AgentEvent> {
+            self.0 |= line == "done";
+            Vec::new()
+        }
+
+        fn is_over(&self) -> bool {
+            self.0
+        }
+
+        fn verdict(&self, exit: &Exit) -> Verdict {
+            if self.0 { Verdict::new(Class::Done, "it says so") } else { silent(exit) }
+        }
+    }
+
+    /// How a script ends that may stay for so many milliseconds.
+    async fn end_of(script: &str, lingers: u64) -> AgentEnd {
+        let surroundings = Surroundings { workspace: "/".into(), ..Surroundings::default() };
+        let start = command("sh", ["-c", script], [], &surroundings);
+        let process = Process::start(&start, Word::default()).expect("it starts");
+        let mut process = Process { lingers: Duration::from_millis(lingers), ..process };
+        let group = process.group().expect("a group");
+        let ended = async {
+            loop {
+                // As whoever listens does, who has other things to look at.
+                let event = tokio::time::timeout(Duration::from_millis(1), process.next()).await;
+                if let Ok(AgentEvent::Ended(end)) = event {
+                    return end;
+                }
+            }
+        };
+        let end = tokio::time::timeout(Duration::from_secs(20), ended).await.expect("it ends");
+        drop(process);
+        kill_group(group, Duration::ZERO).await;
+        end
+    }
+
+    #[test]
+    fn a_program_that_said_how_it_ended_is_not_waited_for_without_bound() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        for (script, lingers, class, code, evidence) in [
+            ("echo done; sleep 60", 20, Class::Done, None, "it says so; its process stayed and was ended"),
+            ("sleep 60 & echo done; wait", 20, Class::Done, None, "it says so; its process stayed and was ended"),
+            ("echo done; exit 3", 10_000, Class::Done, Some(3), "it says so"),
+            ("echo done; for n in 1 2 3 4; do sleep 0.1; echo $n; done", 5_000, Class::Done, Some(0), "it says so"),
+            ("echo working; sleep 0.1; exit 3", 20, Class::Lost, Some(3), "exit 3, without an end in its stream"),
+        ] {
+            let end = runtime.block_on(end_of(script, lingers));
+            assert_eq!((end.class, end.code, end.evidence.as_str()), (class, code, evidence), "{script}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::process::{Reader, Verdict};
+use super::refusal::Resumption;
 use crate::runner::AgentEvent;
 use crate::system::process::Exit;
 
@@ -52,6 +53,9 @@ impl Recorded {
 
 /// What a program's stream and the file beside it say together.
 pub(super) trait Beside: fmt::Debug + Default {
+    /// The code with which it ends when it does not know the session that it was to go on with.
+    const UNKNOWN_SESSION: i32;
+
     /// The session, once it was named.
     fn session(&self) -> Option<&str>;
 
@@ -61,11 +65,6 @@ pub(super) trait Beside: fmt::Debug + Default {
     /// A line of the file.
     fn recorded(&mut self, line: &str) -> Vec<AgentEvent>;
 
-    /// Whether a program that never named a session, and ended so, refused the one that it was to go on with.
-    fn refuses(exit: &Exit) -> bool {
-        matches!(exit, Exit::Exited(_))
-    }
-
     /// The program ended, and everything was read.
     fn verdict(&self, exit: &Exit) -> Verdict;
 }
@@ -73,20 +72,21 @@ pub(super) trait Beside: fmt::Debug + Default {
 /// Reads a program's stream and the file beside it.
 #[derive(Debug)]
 pub(super) struct Followed<F> {
-    resumes: bool,
+    resumption: Resumption,
     recorded: Recorded,
     facts: F,
 }
 
 impl<F: Beside> Followed<F> {
-    /// `resumes` says whether an earlier session is to be gone on with.
-    pub(super) fn new(resumes: bool, recorded: Recorded) -> Self {
-        Self { resumes, recorded, facts: F::default() }
+    /// With nothing read so far.
+    pub(super) fn new(resumption: Resumption, recorded: Recorded) -> Self {
+        Self { resumption, recorded, facts: F::default() }
     }
 }
 
 impl<F: Beside> Reader for Followed<F> {
     fn line(&mut self, line: &str) -> Vec<AgentEvent> {
+        self.resumption.heard(line);
         let events = self.facts.stream(line);
         events.into_iter().chain(self.poll()).collect()
     }
@@ -97,8 +97,8 @@ impl<F: Beside> Reader for Followed<F> {
     }
 
     fn verdict(&self, exit: &Exit) -> Verdict {
-        let refused = self.resumes && self.facts.session().is_none() && F::refuses(exit);
-        Verdict { session_refused: refused, ..self.facts.verdict(exit) }
+        let session_refused = self.resumption.refused(exit, &[F::UNKNOWN_SESSION]);
+        Verdict { session_refused, ..self.facts.verdict(exit) }
     }
 }
 

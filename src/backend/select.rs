@@ -3,21 +3,26 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::wrapped::Wrapped;
+use super::wrapped::{Keeps, Wrapped};
 use super::{Acp, Aider, Claude, Codex, Docker, Gemini, OpenCode, Pi, PromptError, Qwen, Template};
 use crate::config::{BackendKind, BackendSettings, Settings};
 use crate::runner::{Backend, Backends, Plan};
 
-/// The backends of the plan's agents, each with the texts around its prompts.
+/// The backends of the plan's agents, each with the texts around its prompts. The credentials of the other agents that are
+/// configured are for none of them.
 ///
 /// # Errors
 /// [`PromptError`] when such a text cannot be had.
 pub fn backends(plan: &Plan, settings: &Settings, workspace: &Path) -> Result<Backends, PromptError> {
     let names: BTreeSet<&str> =
         plan.stages().iter().filter_map(|stage| Some(stage.agent()?.backend.as_str())).collect();
+    let other = |known: &BackendSettings| !names.contains(known.name.as_str()) && settings.employs(&known.name);
+    let others = settings.backends().into_iter().filter(other);
+    let credentials = others.flat_map(|other| backend(other).credentials()).collect();
     // A name that nothing is known of was refused when the plan was made.
-    let settings = names.into_iter().filter_map(|name| settings.backend(name));
-    settings.map(|settings| ready(settings, workspace)).collect::<Result<_, _>>().map(Backends::new)
+    let at_work = names.iter().filter_map(|name| settings.backend(name));
+    let at_work = at_work.map(|settings| ready(settings, workspace)).collect::<Result<_, _>>()?;
+    Ok(Backends::new(at_work).beside(credentials))
 }
 
 /// A backend as it is put to work, with the texts around its prompts.
@@ -25,8 +30,20 @@ pub fn backends(plan: &Plan, settings: &Settings, workspace: &Path) -> Result<Ba
 /// # Errors
 /// [`PromptError`] when such a text cannot be had.
 pub fn ready(settings: BackendSettings, workspace: &Path) -> Result<Box<dyn Backend>, PromptError> {
-    let prompts = settings.section.prompts.clone();
-    Wrapped::around(backend(settings), &prompts, workspace)
+    let (prompts, keeps) = (settings.section.prompts.clone(), keeps(settings.kind));
+    Wrapped::around(backend(settings), keeps, &prompts, workspace)
+}
+
+fn keeps(kind: BackendKind) -> Keeps {
+    match kind {
+        BackendKind::Claude | BackendKind::Qwen | BackendKind::Pi => Keeps::Nowhere,
+        BackendKind::Codex
+        | BackendKind::OpenCode
+        | BackendKind::Gemini
+        | BackendKind::Aider
+        | BackendKind::Command
+        | BackendKind::Acp => Keeps::InSession,
+    }
 }
 
 /// Every backend that is built in or configured.

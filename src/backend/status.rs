@@ -1,8 +1,16 @@
 //! What an HTTP status of a provider means for the invocation that met it.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
 use crate::policy::Class;
+
+/// At the head of a message, or behind a word that announces it: a port and a count are numbers of three digits too.
+static STATUS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"(?i)(?:^|error|status|code|\()["':\s(]*([45]\d\d)\b"#).expect("a pattern that tests compile")
+});
 
 /// The class of a failure that a provider answered with this status.
 pub(super) fn class_of(status: u16) -> Class {
@@ -14,8 +22,7 @@ pub(super) fn class_of(status: u16) -> Class {
 
 /// The status that stands in an error's message, for a program that passes it on nowhere else.
 pub(super) fn status_in(message: &str) -> Option<u16> {
-    let words = message.split(|c: char| !c.is_alphanumeric());
-    words.filter(|word| word.len() == 3).find_map(|word| word.parse().ok().filter(|status| (400..600).contains(status)))
+    STATUS.captures(message).and_then(|found| found[1].parse().ok())
 }
 
 /// A number as a status.
@@ -42,6 +49,13 @@ mod tests {
         let rows = [
             ("[API Error: 401 Incorrect API key]", Some(401)),
             (r#"529 {"type":"error"}"#, Some(529)),
+            (r#"[API Error: {"error":{"code":400,"message":"Request contains an invalid argument."}}]"#, Some(400)),
+            ("got status: 503 Service Unavailable", Some(503)),
+            ("Cloud Code Assist API error (429): slow down", Some(429)),
+            ("[API Error: connect ECONNREFUSED 104.18.6.192:443]", None),
+            ("Error: connect ETIMEDOUT 104.18.6.192:443", None),
+            ("[API Error: fetch failed (cause: connect ECONNREFUSED ::1:443)]", None),
+            ("terminated after 500 tokens", None),
             ("Model stream ended without a finish reason.", None),
             ("took 400ms for 1400 tokens of 200", None),
         ];

@@ -2,16 +2,19 @@
 
 use crate::config::{BackendKind, BackendSettings};
 
+/// Whether an agent of this kind can be told a bound of turns.
+#[must_use]
+pub fn bounds_turns(kind: BackendKind) -> bool {
+    matches!(kind, BackendKind::Claude | BackendKind::Qwen | BackendKind::Acp)
+}
+
 /// The keys of a backend's section that change nothing, each with what would.
 #[must_use]
 pub fn unheeded(settings: &BackendSettings) -> Vec<(&'static str, &'static str)> {
     let section = &settings.section;
     let is_held = |what: &str| section.run.iter().flatten().any(|word| word.contains(what));
     let command = settings.kind == BackendKind::Command;
-    let unbound = matches!(
-        settings.kind,
-        BackendKind::Codex | BackendKind::OpenCode | BackendKind::Gemini | BackendKind::Aider | BackendKind::Pi
-    );
+    let unbound = !command && !bounds_turns(settings.kind);
     let found = [
         (command && !section.args.is_empty(), "args", "write them into `run`"),
         (command && section.permissions.is_some(), "permissions", "write into `run` what the program wants for them"),
@@ -45,7 +48,11 @@ mod tests {
             (BackendKind::Claude, all.clone(), &[][..]),
             (BackendKind::Codex, all.clone(), &["max_turns"]),
             (BackendKind::Gemini, all.clone(), &["max_turns"]),
+            (BackendKind::OpenCode, all.clone(), &["max_turns"]),
+            (BackendKind::Aider, all.clone(), &["max_turns"]),
+            (BackendKind::Pi, all.clone(), &["max_turns"]),
             (BackendKind::Qwen, all.clone(), &[]),
+            (BackendKind::Acp, all.clone(), &[]),
             (BackendKind::Command, all.clone(), &["args", "permissions", "max_turns", "model"]),
             (
                 BackendKind::Command,

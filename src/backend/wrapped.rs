@@ -42,24 +42,31 @@ pub enum PromptError {
     },
 }
 
-/// A backend whose prompts have texts around them. A session that is gone on with was told its system prompt before, and
-/// a compaction is told nothing.
+/// A backend whose prompts have texts around them. A compaction is told nothing.
 #[derive(Debug)]
 pub(super) struct Wrapped {
     inner: Box<dyn Backend>,
     texts: Prompts,
+    keeps: Keeps,
+}
+
+/// Where the text of a system prompt is after the invocation that was told it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keeps {
+    /// In the session: it stands before the prompt.
+    InSession,
+    /// Nowhere: it is a flag of the process, and an earlier session is to be told it again.
+    Nowhere,
 }
 
 impl Wrapped {
-    /// The backend with these texts, read from their files where they name any; as it is where there are none.
+    /// The backend with these texts, read from their files where they name any.
     pub(super) fn around(
         inner: Box<dyn Backend>,
+        keeps: Keeps,
         prompts: &Prompts,
         workspace: &Path,
     ) -> Result<Box<dyn Backend>, PromptError> {
-        if *prompts == Prompts::default() {
-            return Ok(inner);
-        }
         let text = |(key, value): (&str, Option<&str>)| {
             let key = format!("runtime.backends.{}.prompts.{key}", inner.name());
             value.map(|value| read(key, value, workspace)).transpose()
@@ -67,7 +74,7 @@ impl Wrapped {
         let [pre_system, post_system, pre_user, post_user] = prompts.entries().map(text);
         let texts =
             Prompts { pre_system: pre_system?, post_system: post_system?, pre_user: pre_user?, post_user: post_user? };
-        Ok(Box::new(Self { inner, texts }))
+        Ok(Box::new(Self { inner, texts, keeps }))
     }
 }
 
@@ -122,11 +129,9 @@ impl Backend for Wrapped {
     fn invoke(&self, task: &Task<'_>, session: Session<'_>) -> io::Result<Box<dyn Invocation>> {
         let texts = &self.texts;
         let prompt = joined(texts.pre_user.as_deref(), Some(task.prompt), texts.post_user.as_deref());
-        let system = match session {
-            Session::Earlier(_) => task.system.map(str::to_owned),
-            Session::New | Session::Named(_) => {
-                joined(texts.pre_system.as_deref(), task.system, texts.post_system.as_deref())
-            }
+        let system = match (session, self.keeps) {
+            (Session::Earlier(_), Keeps::InSession) => None,
+            _ => joined(texts.pre_system.as_deref(), task.system, texts.post_system.as_deref()),
         };
         let prompt = prompt.as_deref().unwrap_or(task.prompt);
         self.inner.invoke(&Task { prompt, system: system.as_deref(), ..task.clone() }, session)

@@ -41,8 +41,14 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The key whose value is shown to nobody.
-pub(super) const SECRET: &str = "runtime.notify.webhook";
+/// Whether the value of a key is shown to nobody: who knows the address can use it, and so with an agent's key.
+pub(super) fn is_secret(key: &str) -> bool {
+    key == "runtime.notify.webhook" || is_of_agents_environment(key)
+}
+
+fn is_of_agents_environment(key: &str) -> bool {
+    key.strip_prefix("runtime.backends.").is_some_and(|rest| rest.contains(".env."))
+}
 
 /// One value that goes before the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,11 +76,16 @@ impl Override {
             Some((key, value)) if !key.is_empty() => Ok(Self {
                 key: key.to_owned(),
                 value: value.to_owned(),
-                // Who knows the address can use it.
-                origin: Origin::Flag(format!("--set {}", if key == SECRET { key } else { assignment })),
+                origin: Origin::Flag(format!("--set {}", if is_secret(key) { key } else { assignment })),
             }),
             _ => Err(NotAnAssignment(assignment.to_owned())),
         }
+    }
+
+    /// Whether it may be written down, for a later command line of the same execution.
+    #[must_use]
+    pub fn may_be_kept(&self) -> bool {
+        !is_of_agents_environment(&self.key)
     }
 }
 
@@ -129,6 +140,16 @@ mod tests {
     fn an_assignment_needs_a_key() {
         let set = Override::set("a.b=c=d").expect("an assignment");
         assert_eq!((set.key.as_str(), set.value.as_str()), ("a.b", "c=d"));
+        for (assignment, flag, may_be_kept) in [
+            ("a.b=c=d", "--set a.b=c=d", true),
+            ("runtime.notify.webhook=https://example.org/x", "--set runtime.notify.webhook", true),
+            ("runtime.backends.mine.env.MY_KEY=s", "--set runtime.backends.mine.env.MY_KEY", false),
+            ("runtime.backends.mine.model=s", "--set runtime.backends.mine.model=s", true),
+            ("runtime.phases.audit.env.LANG=C", "--set runtime.phases.audit.env.LANG=C", true),
+        ] {
+            let set = Override::set(assignment).expect("an assignment");
+            assert_eq!((set.origin.to_string().as_str(), set.may_be_kept()), (flag, may_be_kept), "{assignment}");
+        }
         for wrong in ["", "a.b", "=c"] {
             assert_eq!(Override::set(wrong), Err(NotAnAssignment(wrong.to_owned())));
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::origin::SECRET;
+use super::origin::is_secret;
 use super::{
     BackendKind, BackendSection, Command, ConfigDocument, Notify, OperatorChoice, Origin, Override, Retry, built_in,
 };
@@ -155,9 +155,19 @@ impl Settings {
     /// Whether the configuration counts on an agent: it has a section, it is the default, or a phase names it.
     #[must_use]
     pub fn names_backend(&self, name: &str) -> bool {
+        self.config.runtime.backend == name || self.employs(name)
+    }
+
+    /// Whether the configuration has something for an agent: a section, a phase that names it, or a prompt.
+    #[must_use]
+    pub fn employs(&self, name: &str) -> bool {
         let runtime = &self.config.runtime;
-        let phases = Phase::ALL.iter().filter_map(|phase| runtime.phases.get(*phase).backend.as_deref());
-        runtime.backends.contains_key(name) || runtime.backend == name || phases.into_iter().any(|named| named == name)
+        let asks = |phase: &Phase| {
+            let phase = runtime.phases.get(*phase);
+            let default = phase.prompt.as_ref().map(|_| runtime.backend.as_str());
+            phase.backend.as_deref().or(default) == Some(name)
+        };
+        runtime.backends.contains_key(name) || Phase::ALL.iter().any(asks)
     }
 
     /// The agent of whoever names none.
@@ -280,8 +290,7 @@ impl Settings {
     pub fn explain(&self) -> Vec<Explained> {
         let value = effective(&self.config);
         let explained = |(key, value): (String, Value)| {
-            // Who knows the address can use it.
-            let value = if key == SECRET { Value::from("(set, and not shown)") } else { value };
+            let value = if is_secret(&key) { Value::from("(set, and not shown)") } else { value };
             Explained { origin: self.origins.of(&key), key, value }
         };
         leaves(&value).into_iter().map(explained).collect()

@@ -106,9 +106,20 @@ impl Repeats {
     }
 }
 
-/// How long to wait before a limit whose reset nobody knows is tried again, when it was met `before` so often.
+/// When a limit is tried again that was met `before` so often. A provider whose word did not hold, because its time was past
+/// or its clock is not ours, is not asked more often than one that says nothing.
 #[must_use]
-pub fn unknown_reset(before: u32) -> Duration {
+pub fn next_look(resets_at: Option<Timestamp>, before: u32, now: Timestamp) -> Timestamp {
+    let blind = |before| now.checked_add(unknown_reset(before)).unwrap_or(Timestamp::MAX);
+    match (resets_at, before.checked_sub(1)) {
+        (None, _) => blind(before),
+        (Some(reset), None) => reset,
+        (Some(reset), Some(before)) => reset.max(blind(before)),
+    }
+}
+
+/// How long to wait before a limit whose reset nobody knows is tried again, when it was met `before` so often.
+fn unknown_reset(before: u32) -> Duration {
     FIRST_LOOK.saturating_mul(2_u32.saturating_pow(before)).min(LAST_LOOK)
 }
 
@@ -118,8 +129,9 @@ const FIRST_LOOK: Duration = Duration::from_mins(1);
 const LAST_LOOK: Duration = Duration::from_mins(30);
 
 impl Class {
-    /// Whether it says nothing about how the same would end next time.
-    fn is_blind(&self) -> bool {
+    /// Whether it says nothing about why it ended so, and how the same would end next time.
+    #[must_use]
+    pub fn is_blind(&self) -> bool {
         matches!(self, Self::TimedOut | Self::Lost)
     }
 
@@ -238,6 +250,26 @@ mod tests {
         }
         let after = repeats(1, 0, 3).and_one(&Class::Lost).and_one(&Class::Transient { wait });
         assert_eq!(after, repeats(3, 1, 3));
+    }
+
+    #[test]
+    fn what_a_provider_says_of_its_reset_is_believed_at_once_only_the_first_time() {
+        let at = |second| Timestamp::from_second(second).expect("in range");
+        let now = at(1_800_000_000);
+        let after = |minutes: i64| at(1_800_000_000 + 60 * minutes);
+        for (resets_at, before, look) in [
+            (None, 0, after(1)),
+            (None, 3, after(8)),
+            (Some(after(-9)), 0, after(-9)),
+            (Some(after(-9)), 1, after(1)),
+            (Some(after(-9)), 2, after(2)),
+            (Some(now), 9, after(30)),
+            (Some(after(300)), 0, after(300)),
+            (Some(after(300)), u32::MAX, after(300)),
+        ] {
+            assert_eq!(next_look(resets_at, before, now), look, "{resets_at:?} {before}");
+        }
+        assert_eq!(next_look(None, 0, Timestamp::MAX), Timestamp::MAX);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub use context::{ContextTracker, NearLimit, Observation, check_limits, percent_
 pub use effort::effort;
 pub use execution::Execution;
 pub use exit::{Ending, Outcome};
-pub use invocation::{Class, ClassName, Consequence, Repeat, Repeats, unknown_reset};
+pub use invocation::{Class, ClassName, Consequence, Repeat, Repeats, next_look};
 pub use operator::{Surroundings, operator};
 pub use quota::{Answers, Tally, Usage, Window};
 pub use redaction::{RedactedStream, Redactor};

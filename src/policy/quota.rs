@@ -31,7 +31,8 @@ impl Window {
     #[must_use]
     pub fn cycle(now: Timestamp, boundary: Option<Timestamp>) -> Self {
         let boundary = boundary.unwrap_or(Timestamp::UNIX_EPOCH);
-        let cycles = now.duration_since(boundary).as_secs().div_euclid(CYCLE.as_secs());
+        // Whole seconds would be rounded towards the boundary, before it to the next cycle.
+        let cycles = now.duration_since(boundary).as_nanos().div_euclid(CYCLE.as_nanos());
         let whole = i32::try_from(cycles).unwrap_or(i32::MAX);
         let start = boundary.checked_add(CYCLE.checked_mul(whole).unwrap_or_default()).unwrap_or(now);
         Self { start, end: start.checked_add(CYCLE).unwrap_or(Timestamp::MAX) }
@@ -120,6 +121,9 @@ mod tests {
             ("2026-03-01T13:59:59.999Z", Some("2026-03-01T09:00:00Z"), "2026-03-01T09:00:00Z"),
             ("2026-03-01T14:00:00Z", Some("2026-03-01T09:00:00Z"), "2026-03-01T14:00:00Z"),
             ("2026-03-01T08:59:59Z", Some("2026-03-01T09:00:00Z"), "2026-03-01T04:00:00Z"),
+            ("2026-03-01T08:59:59.999999999Z", Some("2026-03-01T09:00:00Z"), "2026-03-01T04:00:00Z"),
+            ("2026-03-01T04:00:00Z", Some("2026-03-01T09:00:00Z"), "2026-03-01T04:00:00Z"),
+            ("2026-03-01T03:59:59.5Z", Some("2026-03-01T09:00:00Z"), "2026-02-28T23:00:00Z"),
             ("2026-03-01T03:59:59Z", Some("2026-03-01T14:30:00+05:30"), "2026-02-28T23:00:00Z"),
         ] {
             let cycle = Window::cycle(at(now), boundary.map(at));

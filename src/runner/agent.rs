@@ -12,7 +12,7 @@ use super::talk::{Heard, Talk};
 use super::watch::{Stop, signal_or_tick};
 use super::{AgentWork, Progress, RunError};
 use crate::contract::Phase;
-use crate::policy::{Class, Consequence, Ending};
+use crate::policy::{Class, Consequence, Ending, next_look};
 use crate::store::{AgentRecord, read_agent_record, write_agent_record};
 use crate::system::clock;
 
@@ -135,10 +135,12 @@ impl Engine<'_> {
     ) -> Result<Next, RunError> {
         self.charge();
         let began = clock::now();
-        let until = resets_at.unwrap_or_else(|| began.later(talk.next_look()).wall());
+        let until = next_look(resets_at, talk.limits_met, began.wall());
+        talk.limits_met = talk.limits_met.saturating_add(1);
         let wait = left(until);
         if wait > self.bounds.limit_patience {
-            return Ok(Next::End(AttemptEnd::Stopped(Stop::OutOfPatience(resets_at))));
+            let known = resets_at.filter(|reset| *reset == until);
+            return Ok(Next::End(AttemptEnd::Stopped(Stop::OutOfPatience(known))));
         }
         self.bounds.limit_patience -= wait;
         self.listener.on(&Progress::LimitReached { phase: talk.phase, until });

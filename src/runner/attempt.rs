@@ -159,7 +159,10 @@ impl Engine<'_> {
     async fn run_command(&mut self, command: &Command, setting: &mut Setting<'_>) -> Result<AttemptEnd, RunError> {
         let mut running = match command.spawn() {
             Ok(running) => running,
-            Err(error) => return Ok(AttemptEnd::Ended(Ending::SpawnFailed(error.to_string()))),
+            Err(error) => {
+                let why = format!("`{}`: {error}", command.program());
+                return Ok(AttemptEnd::Ended(Ending::SpawnFailed(why)));
+            }
         };
         let group = running.group();
         self.guard.watch(group);

@@ -44,8 +44,10 @@ pub struct Bounds {
 /// How long a process may take to obey TERM before it is killed.
 const GRACE: Duration = Duration::from_secs(3);
 
-impl From<&Settings> for Bounds {
-    fn from(settings: &Settings) -> Self {
+impl Bounds {
+    /// What the configuration says. `credentials` are the variables that hold keys of agents.
+    #[must_use]
+    pub fn of(settings: &Settings, credentials: &[String]) -> Self {
         Self {
             triggers: settings.triggers(),
             context: settings.limits(),
@@ -58,19 +60,21 @@ impl From<&Settings> for Bounds {
             operator: operator::configured(settings),
             effort: settings.effort(),
             memories: settings.memory_dir().map(str::to_owned),
-            redactor: redactor(settings),
+            redactor: redactor(settings, credentials),
             log_limit: settings.log_limit(),
             find_artifacts: settings.find_artifacts(),
         }
     }
 }
 
-/// The values of the variables that the configuration names, here and in the environments that it gives to phases.
-fn redactor(settings: &Settings) -> Redactor {
-    let names = settings.redacted();
-    let own = names.iter().filter_map(|name| Some((name.as_str(), env::var(name)?)));
-    let phases = Phase::ALL.iter().map(|phase| settings.phase(*phase).env);
-    let given: Vec<_> = phases.flatten().filter(|(name, _)| names.contains(name)).collect();
-    let values: Vec<_> = own.chain(given.iter().map(|(name, value)| (name.as_str(), value.clone()))).collect();
-    Redactor::new(values.iter().map(|(name, value)| (*name, value.as_str())))
+/// The values of the variables that the configuration names and of those that hold keys, here and in the environments that
+/// it gives to phases; and of every variable that it gives to an agent alone.
+fn redactor(settings: &Settings, credentials: &[String]) -> Redactor {
+    let names: Vec<&String> = settings.redacted().iter().chain(credentials).collect();
+    let own = names.iter().filter_map(|name| Some(((*name).clone(), env::var(name)?)));
+    let phases = Phase::ALL.iter().flat_map(|phase| settings.phase(*phase).env);
+    let phases = phases.filter(|(name, _)| names.contains(&name));
+    let agents = settings.backends().into_iter().flat_map(|agent| agent.section.env);
+    let values: Vec<(String, String)> = own.chain(phases).chain(agents).collect();
+    Redactor::new(values.iter().map(|(name, value)| (name.as_str(), value.as_str())))
 }

@@ -71,32 +71,43 @@ pub trait Backend: fmt::Debug {
 
 /// The backends of a run, by name.
 #[derive(Debug, Clone, Default)]
-pub struct Backends(BTreeMap<String, Rc<dyn Backend>>);
+pub struct Backends {
+    at_work: BTreeMap<String, Rc<dyn Backend>>,
+    /// Variables that hold credentials of agents that have no work here.
+    of_others: Vec<String>,
+}
 
 impl Backends {
     /// These.
     #[must_use]
     pub fn new(backends: Vec<Box<dyn Backend>>) -> Self {
-        Self(backends.into_iter().map(|backend| (backend.name().to_owned(), backend.into())).collect())
+        let at_work = backends.into_iter().map(|backend| (backend.name().to_owned(), backend.into())).collect();
+        Self { at_work, of_others: Vec::new() }
+    }
+
+    /// These alone, and beside them agents that have no work here and whose credentials are in these variables.
+    #[must_use]
+    pub fn beside(self, credentials: Vec<String>) -> Self {
+        Self { of_others: credentials, ..self }
     }
 
     /// The one of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Rc<dyn Backend>> {
-        self.0.get(name).cloned()
+        self.at_work.get(name).cloned()
     }
 
     /// All of them, in alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = &dyn Backend> {
-        self.0.values().map(AsRef::as_ref)
+        self.at_work.values().map(AsRef::as_ref)
     }
 
     /// The variables that hold credentials of backends, those that `name` may see excepted.
     #[must_use]
     pub fn withheld_from(&self, name: Option<&str>) -> Vec<String> {
-        let own = name.and_then(|name| self.0.get(name)).map(|backend| backend.credentials()).unwrap_or_default();
-        let all = self.0.values().flat_map(|backend| backend.credentials());
-        all.filter(|variable| !own.contains(variable)).collect()
+        let own = name.and_then(|name| self.at_work.get(name)).map(|backend| backend.credentials()).unwrap_or_default();
+        let all = self.at_work.values().flat_map(|backend| backend.credentials());
+        all.chain(self.of_others.iter().cloned()).filter(|variable| !own.contains(variable)).collect()
     }
 }
 
@@ -125,7 +136,8 @@ pub struct Capabilities {
 pub struct Task<'a> {
     /// What the agent is told.
     pub prompt: &'a str,
-    /// What stands before everything that it is told, with the weight that the program gives to such a text.
+    /// What stands before everything that it is told, with the weight that the program gives to such a text. Of a session that
+    /// is gone on with it is the same as before, for a program that does not keep it.
     pub system: Option<&'a str>,
     /// Most turns of the invocation, where the program can be told; otherwise what the configuration says.
     pub max_turns: Option<u32>,

@@ -13,7 +13,7 @@ use super::port::{AgentEnd, AgentEvent, Backend, Capabilities, Invocation, Surro
 use super::watch::{Stop, TICK};
 use super::{AgentWork, Progress, RunError, Stage};
 use crate::contract::{ContextLimits, Phase};
-use crate::policy::{Class, Ending, unknown_reset};
+use crate::policy::{Class, Ending};
 use crate::store::{AgentRecord, InvocationRecord, Layout, SESSION_VERSION, read_agent_record, write_agent_record};
 use crate::system::clock;
 use crate::system::process::kill_group;
@@ -41,8 +41,8 @@ pub(super) struct Talk {
     pub(super) said: Option<String>,
     /// A compaction was asked for in this attempt.
     pub(super) compacted: bool,
-    /// How often a limit was met whose reset nobody knows.
-    unknown_limits: u32,
+    /// How often a limit was met.
+    pub(super) limits_met: u32,
 }
 
 /// How listening ended.
@@ -95,7 +95,7 @@ impl Talk {
             tokens: None,
             said: None,
             compacted: false,
-            unknown_limits: 0,
+            limits_met: 0,
         })
     }
 
@@ -119,13 +119,6 @@ impl Talk {
             limits: self.limits,
             surroundings: &self.surroundings,
         }
-    }
-
-    /// How long to wait before a limit whose reset nobody knows is tried again.
-    pub(super) fn next_look(&mut self) -> Duration {
-        let wait = unknown_reset(self.unknown_limits);
-        self.unknown_limits += 1;
-        wait
     }
 
     /// Forgets the session: the next invocation begins a new one.

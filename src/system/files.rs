@@ -67,6 +67,17 @@ pub fn write_durably(path: &Path, content: &[u8], privacy: Privacy) -> Result<()
     sync_folder(folder_of(path))
 }
 
+/// Tries whether [`write_durably`] could write it. Nothing is changed.
+///
+/// # Errors
+/// [`FileError`] when it could not: no such folder, no right to write in it, or a folder has the name.
+pub fn try_writing(path: &Path) -> Result<(), FileError> {
+    if path.is_dir() {
+        return Err(FileError::at("write", path)(io::ErrorKind::IsADirectory.into()));
+    }
+    unfinished(path, &[], Privacy::Private).map(drop)
+}
+
 /// Replaces a file's content without a sync: whoever reads it finds the old content or the new one, whole, also when we
 /// died; after a power cut anything may stand there, or nothing.
 ///

@@ -63,6 +63,17 @@ pub fn end_all(processes: BTreeSet<Process>, groups: &BTreeSet<i32>) {
     let _ = end_trees(known, BTreeSet::new);
 }
 
+/// Tells all of them to end, at one moment: a shell whose command ends before it has heard of it goes on with the next one.
+fn ask_to_end(find: &mut impl FnMut() -> BTreeSet<Process>) -> BTreeSet<Process> {
+    send(&find(), Signal::STOP);
+    // Who was started meanwhile, too.
+    let found = find();
+    for signal in [Signal::STOP, Signal::TERM, Signal::CONT] {
+        send(&found, signal);
+    }
+    found
+}
+
 /// The ladder: TERM, up to [`GRACE`] to obey, KILL until nobody is left. What was once found stays known, because a child
 /// loses its descent when its parent ends.
 fn end_trees(mut known: BTreeSet<Process>, more: impl Fn() -> BTreeSet<Process>) -> usize {
@@ -73,8 +84,7 @@ fn end_trees(mut known: BTreeSet<Process>, more: impl Fn() -> BTreeSet<Process>)
         add_descendants(&mut known, &table);
         known.clone()
     };
-    let found = find();
-    send(&found, Signal::TERM);
+    let found = ask_to_end(&mut find);
     let mut left = found.clone();
     let mut waited = Duration::ZERO;
     while !left.is_empty() && waited < 2 * GRACE {
@@ -178,6 +188,22 @@ mod tests {
             seen(getpid().as_raw_nonzero().get()).map(|seen| seen.process.pid),
             Some(getpid().as_raw_nonzero().get())
         );
+    }
+
+    #[test]
+    fn whoever_stands_still_is_told_to_end_as_well() {
+        let place = tempfile::tempdir().expect("a folder");
+        let script = "trap 'echo > told; exit' TERM; kill -STOP $$ & wait";
+        let command = crate::system::process::Command::new("sh").args(["-c", script]).folder(place.path());
+        let mut stopped = command.prepared().spawn().expect("sh");
+        let pid = i32::try_from(stopped.id()).expect("a number");
+        let stands = || fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") T "));
+        while !stands() {
+            std::thread::yield_now();
+        }
+        end_all(BTreeSet::new(), &BTreeSet::from([pid]));
+        stopped.wait().expect("awaited");
+        assert!(place.path().join("told").exists());
     }
 
     #[test]

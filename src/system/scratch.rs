@@ -27,6 +27,15 @@ pub fn folder(prefix: &str) -> Result<TempDir, ScratchError> {
     made.map_err(|source| ScratchError { path: PathBuf::from(prefix), source })
 }
 
+/// The same below this folder, which is made where it is missing, and stays.
+///
+/// # Errors
+/// [`ScratchError`] when it cannot be made.
+pub fn folder_below(parent: &Path, prefix: &str) -> Result<TempDir, ScratchError> {
+    let made = fs::create_dir_all(parent).and_then(|()| tempfile::Builder::new().prefix(prefix).tempdir_in(parent));
+    made.map_err(|source| ScratchError { path: parent.join(prefix), source })
+}
+
 /// Writes a file and the folders above it, replacing what was there.
 ///
 /// # Errors

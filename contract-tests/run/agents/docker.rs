@@ -2,13 +2,14 @@
 //! the client does not end what runs inside.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
 use super::standin::recordings;
-use crate::run::workspace::{Ran, collected};
+use crate::run::workspace::{Ran, collected, finished};
 use crate::run::{Workspace, until};
 
 /// A workspace whose only phase is `design`, and a daemon beside it.
@@ -82,6 +83,37 @@ fn docker() -> PathBuf {
 
 /// Deaf to TERM, with a child that has left its group; both leave their ids.
 const DEAF: &str = "trap '' TERM; setsid sh -c 'echo $$ > child; exec sleep 60' & echo $$ > pid; sleep 60; sleep 60";
+
+#[test]
+fn a_program_in_a_container_is_looked_for_there() {
+    let dock = Dock::new();
+    let name = "program-of-the-box";
+    fs::create_dir(dock.workspace.path("inside")).expect("made");
+    dock.workspace.write(&format!("inside/{name}"), "#!/bin/sh\n");
+    fs::set_permissions(dock.workspace.path(&format!("inside/{name}")), fs::Permissions::from_mode(0o755))
+        .expect("made");
+    let inside = dock.workspace.path("inside").display().to_string();
+    let (with, without) = (format!("'{inside}:/usr/bin:/bin'"), "'/usr/bin:/bin'".to_owned());
+    for (container, path, code, says) in [
+        ("box", &with, 0, format!("{inside}/{name} in the container `box`")),
+        ("box", &without, 2, format!("`{name}` is not found in the container `box`")),
+        ("crate", &with, 2, "the container `crate` cannot be used: exit 1: Error response".to_owned()),
+    ] {
+        dock.configured(&format!("      run: [{name}, '{{prompt}}']\n      env: {{ PATH: {path} }}\n"), "");
+        let config =
+            dock.workspace.read(".loa.config.yaml").replace("container: box", &format!("container: {container}"));
+        dock.workspace.config(&config);
+        let said = |arguments: &[&str], code| finished(dock.command(arguments)).exits(code).stdout;
+        let examined = said(&["backends", "doctor", "mine"], code);
+        assert!(examined.contains(&format!("  mine: {says}")), "{examined}");
+        let plan = dock.workspace.path("plan.json").display().to_string();
+        let whole = said(&["doctor", "--plan", &plan], code);
+        assert!(whole.contains(&format!("  design: {says}")), "{whole}");
+        let found = if code == 0 { says } else { "not found".to_owned() };
+        let listed = said(&["backends"], 0);
+        assert!(listed.contains(&format!("{name}: {found}\n")), "{listed}");
+    }
+}
 
 #[test]
 fn an_agent_in_a_container_is_given_what_is_its_own_and_no_secret_stands_on_a_command_line() {
@@ -201,6 +233,48 @@ fn every_backend_runs_in_a_container() {
     let heard = fs::read_to_string(acp.join("heard-1.jsonl")).expect("it heard");
     assert!(heard.contains("session/cancel"), "{heard}");
     until("nothing is left inside", || !dock.lives("child"));
+}
+
+#[test]
+fn the_files_of_an_agent_in_a_container_lie_where_the_workspace_is_mounted() {
+    let text = |name: &str| fs::read_to_string(recordings().join(name)).expect(name);
+    let log = [("session", text("aider/success.session.jsonl")), ("where", "$log".to_owned())];
+    let settings = [("do", "cp \"$QWEN_CODE_SYSTEM_SETTINGS_PATH\" settings".to_owned())];
+    for (kind, stream, files, told) in [
+        ("aider", "aider/success.txt", &log[..], "arguments"),
+        ("qwen", "qwen/success.jsonl", &settings[..], "environment"),
+    ] {
+        let dock = Dock::new();
+        let replay = dock.workspace.path("replay");
+        fs::create_dir_all(replay.join("rest")).expect("made");
+        fs::write(replay.join("rest/stream"), text(stream)).expect("written");
+        for (name, content) in files {
+            fs::write(replay.join("rest").join(name), content).expect("written");
+        }
+        let (program, home) = (recordings().join("replay"), replay.display());
+        dock.configured(
+            &format!(
+                "      kind: {kind}\n      binary: '{}'\n      env: {{ REPLAY: '{home}', QWEN_HOME: '{home}' }}\n",
+                program.display()
+            ),
+            "",
+        );
+        let (folder, mounted) = (dock.workspace.path(""), dock.workspace.path("mounted"));
+        std::os::unix::fs::symlink(".", &mounted).expect("linked");
+        let workdir = |folder: &Path| format!("workdir: '{}'", folder.display());
+        let config = dock.workspace.read(".loa.config.yaml").replace(&workdir(&folder), &workdir(&mounted));
+        dock.workspace.config(&config);
+        dock.run().exits(0);
+        assert_eq!(dock.classes(), ["done"], "{kind}");
+        let told = dock.workspace.read(&format!("replay/started-1/{told}"));
+        assert!(told.contains(&format!("{}/.loa-run/agent-", mounted.display())), "{kind}: {told}");
+        assert_eq!(dock.workspace.read("settings").contains("autoCompactThreshold"), kind == "qwen");
+        let own = fs::read_dir(dock.workspace.path(".loa-run")).expect("listed");
+        let left = own.filter(|entry| {
+            entry.as_ref().is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("agent-"))
+        });
+        assert_eq!(left.count(), 0, "{kind}: gone with the agent");
+    }
 }
 
 #[test]

@@ -3,17 +3,20 @@
 use super::{Player, StandIn};
 use crate::run::workspace::finished;
 
-/// A recording of a used up limit that is given anew at this second.
-fn limited(agent: &StandIn, player: Player, second: i64) {
-    agent.plays("1", "usage-limit", 1);
+/// The start of this number plays a used up limit that is given anew at this second.
+fn limited(agent: &StandIn, player: Player, start: &str, second: i64) {
+    agent.plays(start, "usage-limit", 1);
     for file in ["stream", "session"] {
-        let name = format!("replay/1/{file}");
+        let name = format!("replay/{start}/{file}");
         if agent.workspace.path(&name).exists() {
             agent.workspace.write(&name, &agent.workspace.read(&name).replace("1795220000", &second.to_string()));
         }
     }
     agent.plays("rest", "tool", 0);
-    assert!(agent.workspace.read("replay/1/stream").contains(&second.to_string()) || player == Player::Codex);
+    assert!(
+        agent.workspace.read(&format!("replay/{start}/stream")).contains(&second.to_string())
+            || player == Player::Codex
+    );
 }
 
 const LONG_AGO: i64 = 1_700_000_000;
@@ -24,7 +27,7 @@ fn a_limit_that_is_lifted_is_gone_on_from_without_a_further_attempt() {
     for player in Player::TELL_LIMITS {
         let agent = StandIn::new(player);
         agent.configured("  limit_patience_hours: 0\n");
-        limited(&agent, player, LONG_AGO);
+        limited(&agent, player, "1", LONG_AGO);
         agent.run().exits(0).says(&["a limit of the provider is reached"]);
         assert_eq!(agent.classes(), ["limit", "done"], "{player:?}");
         assert_eq!(agent.record()["invocations"][1]["attempt"], 1, "{player:?}");
@@ -38,7 +41,7 @@ fn a_limit_beyond_the_patience_ends_the_run_which_can_be_resumed() {
     for player in Player::TELL_LIMITS {
         let agent = StandIn::new(player);
         agent.configured("  limit_patience_hours: 0.5\n");
-        limited(&agent, player, LATER);
+        limited(&agent, player, "1", LATER);
         agent.run().exits(1).says(&["is lifted at 2984", "loa-run resume"]);
         assert!(agent.workspace.checkpoint("design").is_null(), "{player:?}: no outcome");
         assert_eq!(agent.workspace.record()["status"], "interrupted", "{player:?}");
@@ -46,6 +49,28 @@ fn a_limit_beyond_the_patience_ends_the_run_which_can_be_resumed() {
         let session = agent.session();
         agent.workspace.resume().exits(0);
         agent.went_on(2, &session);
+    }
+}
+
+/// With a clock that is not the provider's, its limit may be lifted long ago and still be there.
+#[test]
+fn a_limit_that_is_not_lifted_when_it_was_to_be_is_not_asked_for_again_at_once() {
+    for player in Player::TELL_LIMITS {
+        let agent = StandIn::new(player);
+        agent.configured("  limit_patience_hours: 0.01\n");
+        for start in ["1", "2"] {
+            limited(&agent, player, start, LONG_AGO);
+        }
+        let ran = agent.run().exits(1).says(&["loa-run resume"]);
+        assert!(!ran.stderr.contains("is lifted at"), "{player:?}: nobody knows when: {}", ran.stderr);
+        assert_eq!((agent.starts(), agent.classes()), (2, vec!["limit".to_owned(); 2]), "{player:?}");
+        let asked = StandIn::new(player);
+        asked.configured("  limit_patience_hours: 0.01\n");
+        for start in ["1", "2"] {
+            limited(&asked, player, start, LONG_AGO);
+        }
+        asked.workspace.loa(&["agent", "run", "Design it."]).exits(1);
+        assert_eq!(asked.starts(), 2, "{player:?}");
     }
 }
 

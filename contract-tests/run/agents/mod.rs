@@ -4,6 +4,7 @@
 mod acp;
 mod asked;
 mod backends;
+mod bounded;
 mod context;
 mod docker;
 mod ends;

@@ -32,6 +32,35 @@ fn a_new_session_is_told_all_of_it_and_an_old_one_what_belongs_to_the_prompt() {
 }
 
 #[test]
+fn what_is_tried_again_is_told_its_system_prompt_where_that_is_a_flag_of_one_process() {
+    for player in Player::with_sessions() {
+        let is_flag = matches!(player, Player::Claude | Player::Qwen | Player::Pi);
+        let agent = StandIn::new(player);
+        let config = agent.workspace.read(".loa.config.yaml");
+        agent.workspace.config(&config.replace("{ binary:", "{ prompts: { pre_system: You are careful. }, binary:"));
+        for start in ["1", "3"] {
+            agent.plays(start, "overloaded", player.code(529));
+        }
+        agent.plays("rest", "tool", 0);
+        agent.workspace.loa(&["agent", "run", "--system", "Be brief.", "Do it."]).exits(0);
+        agent.run().exits(0);
+        for (start, told, is_told) in [
+            (1, "You are careful.\nBe brief.", true),
+            (2, "You are careful.\nBe brief.", is_flag),
+            (3, "You are careful.", true),
+            (4, "You are careful.", is_flag),
+        ] {
+            assert_eq!(
+                agent.arguments(start).contains(told),
+                is_told,
+                "{player:?} {start}: {}",
+                agent.arguments(start)
+            );
+        }
+    }
+}
+
+#[test]
 fn a_phase_is_told_it_too() {
     let agent = wrapped(AROUND);
     agent.run().exits(0);

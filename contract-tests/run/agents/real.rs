@@ -4,7 +4,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
@@ -35,8 +35,6 @@ fn routes(player: Player) -> String {
 pub(super) struct Model {
     child: Child,
     pub(super) address: String,
-    /// Held, so that it can go on saying what it is asked.
-    _said: BufReader<ChildStdout>,
 }
 
 impl Model {
@@ -52,7 +50,9 @@ impl Model {
         said.read_line(&mut line).expect("it says where it listens");
         let listening: serde_json::Value = serde_json::from_str(&line).expect("JSON");
         let address = listening["listening"]["address"].as_str().expect("an address").to_owned();
-        Self { child, address, _said: said }
+        // It says what it is asked, and waits for whoever does not listen.
+        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        Self { child, address }
     }
 }
 
@@ -337,6 +337,31 @@ steps:
     for agent in installed("its threshold is a setting of its user", can, script, DESIGN) {
         agent.run().exits(0).says(&["context warning soft", "the agent compacted its context"]);
         assert_eq!(agent.classes("design"), ["done"], "{:?}", agent.player);
+    }
+}
+
+#[test]
+fn a_used_up_subscription_ends_the_run_beyond_the_patience_and_the_agent_goes_on_in_its_session() {
+    let script = "\
+steps:
+  - shell: echo one >> did
+  - error: { kind: quota }
+  - text: All done.
+";
+    let only = "it has no subscription that the scripted model plays";
+    for agent in installed(only, |player| player == Player::Claude, script, DESIGN) {
+        let config = agent.workspace.read(".loa.config.yaml");
+        agent.workspace.config(&config.replace("runtime:\n", "runtime:\n  limit_patience_hours: 0.01\n"));
+        let subscribed = |verb| {
+            let mut command = agent.loa(&[verb]);
+            command.env_remove("ANTHROPIC_API_KEY").env("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-test");
+            finished(command)
+        };
+        subscribed("run").exits(1).says(&["a limit of the provider is lifted at", "loa-run resume"]);
+        assert_eq!(agent.classes("design"), ["limit"]);
+        subscribed("resume").exits(0).says(&["goes on in session"]);
+        assert_eq!(agent.classes("design"), ["limit", "done"]);
+        assert_eq!(agent.workspace.read("did"), "one\n");
     }
 }
 

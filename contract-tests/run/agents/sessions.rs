@@ -79,6 +79,21 @@ fn a_session_that_is_gone_is_replaced_in_the_same_attempt() {
 }
 
 #[test]
+fn an_end_that_says_nothing_of_the_session_keeps_it() {
+    // As root, which it refuses; an argument that it does not know; nobody is logged in; killed by a container's own.
+    for (player, code) in [(Player::Claude, 1), (Player::Codex, 2), (Player::Gemini, 41), (Player::Qwen, 137)] {
+        let agent = StandIn::new(player);
+        agent.plays("1", "overloaded", player.code(503));
+        agent.says("2", "", code);
+        agent.plays("rest", "tool", 0);
+        agent.run().exits(0);
+        assert_eq!(agent.classes(), ["transient", "lost", "done"], "{player:?}");
+        let session = agent.record()["invocations"][0]["session"].as_str().expect("a session").to_owned();
+        agent.went_on(3, &session);
+    }
+}
+
+#[test]
 fn a_phase_that_begins_anew_begins_in_a_new_session() {
     let agent = StandIn::new(Player::Claude);
     agent.plays("1", "authentication", 1);

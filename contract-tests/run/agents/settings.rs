@@ -2,6 +2,7 @@
 
 use super::{Player, StandIn};
 use crate::run::Workspace;
+use crate::run::workspace::finished;
 
 #[test]
 fn a_key_reaches_its_agent_and_nobody_else() {
@@ -27,6 +28,33 @@ fn a_key_reaches_its_agent_and_nobody_else() {
         }
         for file in [".loa-run/run.yaml", ".loa-run/sessions/design.yaml", ".loa-run/logs/design-1.log"] {
             assert!(!agent.workspace.read(file).contains("sk-of-the-agent"), "{player:?} {file}");
+        }
+    }
+}
+
+#[test]
+fn a_key_of_an_agent_that_has_no_work_now_reaches_nobody() {
+    let design = serde_json::json!({ "id": "design", "prompt": "Design it." });
+    let audit = serde_json::json!({ "id": "audit", "prompt": "Review it.", "backend": "codex" });
+    let [alone, both] = [vec![design.clone()], vec![design, audit]].map(|it| serde_json::json!({ "phases": it }));
+    let others = "backends: { mine: { run: [mine, '{prompt}'], credentials: [OPENAI_API_KEY] }, claude:";
+    for (plan, phases, section, arguments, is_seen) in [
+        (&alone, "", "backends: { claude:", &[][..], true),
+        (&alone, ", audit: { backend: codex }", "backends: { claude:", &[], false),
+        (&alone, ", audit: { backend: codex, prompt: Review it., skip: true }", "backends: { claude:", &[], false),
+        (&alone, "", others, &[], false),
+        (&both, "", "backends: { claude:", &["--phase", "design"], false),
+    ] {
+        let agent = StandIn::new(Player::Claude);
+        agent.workspace.write("plan.json", &plan.to_string());
+        agent.configured(&format!("  phases: {{ design: {{ verify: 'env > gated' }}{phases} }}\n"));
+        agent.workspace.config(&agent.workspace.read(".loa.config.yaml").replace("backends: { claude:", section));
+        agent.plays("rest", "tool", 0);
+        let mut run = agent.workspace.command(&[&["run", "--plan", "plan.json"], arguments].concat());
+        run.env("OPENAI_API_KEY", "sk-dummy-of-codex");
+        finished(run).exits(0);
+        for seen in [agent.environment(1), agent.workspace.read("gated")] {
+            assert_eq!(seen.contains("sk-dummy-of-codex"), is_seen, "{phases} {section} {arguments:?}");
         }
     }
 }
@@ -77,7 +105,7 @@ fn the_agent_is_chosen_by_flag_environment_phase_and_file() {
     let shown = |arguments: &[&str], variable: Option<&str>| {
         let mut command = workspace.command(&[&["run", "--plan", "plan.json", "--dry-run"], arguments].concat());
         command.envs(variable.map(|value| ("LOA_RUN_BACKEND", value)));
-        crate::run::workspace::finished(command).exits(0).stdout
+        finished(command).exits(0).stdout
     };
     let told = |text: &str| {
         text.lines().map(|line| line.split_whitespace().nth(1).unwrap_or("").to_owned()).collect::<Vec<_>>()
@@ -87,7 +115,7 @@ fn the_agent_is_chosen_by_flag_environment_phase_and_file() {
     assert_eq!(told(&shown(&["--set", "runtime.backend=claude"], Some("codex"))), ["claude", "codex"]);
     let mut wrong = workspace.command(&["run", "--plan", "plan.json"]);
     wrong.env("LOA_RUN_BACKEND", "cladue");
-    crate::run::workspace::finished(wrong).exits(78).says(&["LOA_RUN_BACKEND", "did you mean `claude`?"]);
+    finished(wrong).exits(78).says(&["LOA_RUN_BACKEND", "did you mean `claude`?"]);
     workspace.write("plan.json", &plan.to_string().replace("codex", "nobody"));
     workspace.run().exits(78).says(&["`nobody`", "runtime.backends.nobody"]);
 }
@@ -118,6 +146,14 @@ fn a_template_starts_any_program_and_goes_on_where_it_can() {
     assert_eq!(workspace.checkpoint("design")["summary"], "UNVERIFIED: All is designed.");
 
     workspace.write("told", "");
+    workspace
+        .write("agent", "echo \"$@\" >> told; test -f tried || { touch tried; exit 1; }; echo 'All is designed.'\n");
+    workspace.run().exits(0);
+    let told = workspace.read("told");
+    assert_eq!(told.matches("Design {session}.").count(), 2, "nothing shows that a session had begun: {told}");
+
+    workspace.write("told", "");
+    workspace.write("agent", "echo \"$@\" >> told; echo working; exit 1\n");
     config("");
     workspace.run().exits(2);
     let told = workspace.read("told");

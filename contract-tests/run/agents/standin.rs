@@ -161,6 +161,10 @@ impl StandIn {
             self.workspace.write(&format!("replay/{start}/session"), &text(&session));
             self.workspace.write(&format!("replay/{start}/where"), &file);
         }
+        let history = format!("{stem}.history.txt");
+        if recordings().join(&history).exists() {
+            self.workspace.write(&format!("replay/{start}/history"), &text(&history));
+        }
     }
 
     /// The start of this number prints this text.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 
 use super::dialogue::{Dialogue, Step, Subject};
-use crate::backend::container::Started;
+use crate::backend::container::{Started, workspace};
 use crate::backend::process::{Lines, Verdict, command, ended};
 use crate::config::BackendSettings;
 use crate::runner::{AgentEnd, AgentEvent, Backend, Capabilities, Invocation, Session, Task};
@@ -35,14 +35,9 @@ impl Acp {
         let section = &self.settings.section;
         let words = section.run.iter().flatten().skip(1).chain(&section.args).map(String::as_str);
         let own = section.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let surroundings = task.surroundings;
-        let workspace = match &surroundings.container {
-            Some(container) => container.docker.workdir(&surroundings.workspace),
-            None => &surroundings.workspace,
-        };
-        let (process, pipes) = command(self.settings.program(), words, own, surroundings).converse()?;
+        let (process, pipes) = command(self.settings.program(), words, own, task.surroundings).converse()?;
         let (dialogue, steps) = Dialogue::begin(Subject {
-            workspace: workspace.to_path_buf(),
+            workspace: workspace(task.surroundings).to_path_buf(),
             prompt: compact.map_or_else(|| task.whole_prompt().into_owned(), str::to_owned),
             earlier: session.map(str::to_owned),
             compacts: compact.is_some(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::outcome::status_in;
+use crate::backend::status::status_in;
 use crate::runner::AgentEvent;
 
 /// How much of one message is kept, in bytes.

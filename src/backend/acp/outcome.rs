@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::wire::Failure;
 use crate::backend::process::{Verdict, brief};
-use crate::backend::status::class_of;
+use crate::backend::status::{class_of, status_in};
 use crate::policy::Class;
 
 /// What the protocol answers with where somebody has to log in.
@@ -114,11 +114,6 @@ fn of_words(code: i64, text: &str) -> Option<Class> {
     })
 }
 
-/// The HTTP status that a text names.
-pub(super) fn status_in(text: &str) -> Option<u16> {
-    STATUS.captures(text).and_then(|found| found[1].parse().ok())
-}
-
 /// Whether a part of a message is no answer but a failure that its program told as one.
 fn is_complaint(part: &str) -> bool {
     let part = part.trim_start();
@@ -143,7 +138,6 @@ fn words(pattern: &str) -> Regex {
     Regex::new(&format!("(?i){pattern}")).expect("a pattern that tests compile")
 }
 
-static STATUS: LazyLock<Regex> = LazyLock::new(|| words(r#"(?:^|error|status|code|\()["':\s(]*([45]\d\d)\b"#));
 static LOCKED_OUT: LazyLock<Regex> = LazyLock::new(|| words("api key|authenticat|unauthori[sz]ed"));
 static OVERFLOW: LazyLock<Regex> = LazyLock::new(|| {
     words(

@@ -53,12 +53,20 @@ pub(super) fn cancelled() -> Value {
     json!({ "outcome": { "outcome": "cancelled" } })
 }
 
-/// Whether every file that the tool names lies in the workspace.
+/// Whether the tool names the files that it changes, and every one of them lies in the workspace.
 fn stays_inside(tool: &Value, workspace: &Path) -> bool {
     let of = |list: &str| tool[list].as_array().into_iter().flatten().filter_map(|named| named["path"].as_str());
     // The second are the files of a difference.
-    let mut paths = of("locations").chain(of("content"));
-    paths.all(|path| plain(&workspace.join(path)).starts_with(plain(workspace)))
+    let mut paths = of("locations").chain(of("content")).peekable();
+    let Some(root) = real(workspace) else { return false };
+    paths.peek().is_some() && paths.all(|path| real(&workspace.join(path)).is_some_and(|path| path.starts_with(&root)))
+}
+
+/// Where a path leads as far as it is there, with the rest as it is written; `None` where a link leads nowhere, or nowhere yet.
+fn real(path: &Path) -> Option<PathBuf> {
+    let there = path.ancestors().find(|ancestor| ancestor.symlink_metadata().is_ok())?;
+    let rest = path.strip_prefix(there).ok()?;
+    Some(plain(&there.canonicalize().ok()?.join(rest)))
 }
 
 /// The path without `.` and `..`.
@@ -76,7 +84,10 @@ fn plain(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
+    use crate::system::files::ensure_folder;
 
     fn asked(kind: &str, path: &str, options: &[&str]) -> Value {
         let options: Vec<Value> = options
@@ -109,6 +120,40 @@ mod tests {
                 let option = if may { "the-allow_once" } else { "the-reject_once" };
                 assert_eq!(decision.allowed, may, "{permissions:?} {kind} {path}");
                 assert_eq!(decision.result["outcome"]["optionId"], option, "{permissions:?} {kind} {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_change_names_its_files_and_no_link_leads_out_of_the_workspace() {
+        let place = tempfile::tempdir().expect("a folder");
+        let workspace = place.path().join("w");
+        for folder in ["w/src", "elsewhere"] {
+            ensure_folder(&place.path().join(folder)).expect("made");
+        }
+        for (link, target) in [("out", "../elsewhere"), ("in", "src"), ("nowhere", "../not/yet")] {
+            symlink(target, workspace.join(link)).expect("linked");
+        }
+        for (paths, allowed) in [
+            (&["src/lib.rs"][..], true),
+            (&["new/deep/er.rs"], true),
+            (&["in/lib.rs"], true),
+            (&["in/../lib.rs"], true),
+            (&[], false),
+            (&["out/x"], false),
+            (&["out"], false),
+            (&["nowhere"], false),
+            (&["nowhere/x"], false),
+            (&["new/../../elsewhere/x"], false),
+            (&["in/../../elsewhere/x"], false),
+            (&["src/lib.rs", "out/x"], false),
+        ] {
+            for list in ["locations", "content"] {
+                let named: Vec<Value> = paths.iter().map(|path| json!({ "path": path })).collect();
+                let options = [json!({ "optionId": "y", "kind": "allow_once" })];
+                let request = json!({ "toolCall": { "kind": "edit", list: named }, "options": options });
+                let decision = decide(Permissions::Edit, &request, None, &workspace);
+                assert_eq!(decision.allowed, allowed, "{list}: {paths:?}");
             }
         }
     }

@@ -12,6 +12,8 @@ use crate::runner::{Backend, Capabilities, Invocation, Session, Task};
 
 /// The log that it is given.
 const LOG: &str = "analytics.jsonl";
+/// The file of the conversation that it is given.
+const HISTORY: &str = "conversation.txt";
 
 /// Aider, as it is configured.
 ///
@@ -29,7 +31,7 @@ impl Aider {
         Self { settings }
     }
 
-    fn arguments(&self, task: &Task<'_>, log: &Path) -> Vec<String> {
+    fn arguments(&self, task: &Task<'_>, place: &Path) -> Vec<String> {
         let section = &self.settings.section;
         // It answers every question of its own with yes, and asks for nothing from outside but the model.
         let mut arguments: Vec<String> = [
@@ -48,7 +50,8 @@ impl Aider {
         .map(str::to_owned)
         .into();
         let mut give = |words: &[&str]| arguments.extend(words.iter().map(|word| (*word).to_owned()));
-        give(&["--analytics-log", &log.to_string_lossy()]);
+        give(&["--analytics-log", &place.join(LOG).to_string_lossy()]);
+        give(&["--llm-history-file", &place.join(HISTORY).to_string_lossy()]);
         give(&["--max-chat-history-tokens", &task.limits.soft.to_string()]);
         // Else it would make a repository, because it may.
         if !task.surroundings.workspace.ancestors().any(|folder| folder.join(".git").exists()) {
@@ -98,12 +101,12 @@ impl Backend for Aider {
     }
 
     fn invoke(&self, task: &Task<'_>, _session: Session<'_>) -> io::Result<Box<dyn Invocation>> {
-        let place = Place::new()?;
-        let arguments = self.arguments(task, &place.file(LOG));
+        let place = Place::new(task.surroundings)?;
+        let arguments = self.arguments(task, &place.seen(""));
         let own = self.settings.section.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let command = command(self.settings.program(), arguments.iter().map(String::as_str), own, task.surroundings);
-        let reader = Transcript::new(Recorded::new(place.file(""), find, None));
-        Ok(Box::new(Process::start(&command, reader, None)?.keeping(Some(place))))
+        let reader = Transcript::new(Recorded::new(place.file(""), find, None), place.file(HISTORY));
+        Ok(Box::new(Process::start(&command, reader)?.keeping(Some(place))))
     }
 }
 
@@ -134,7 +137,7 @@ mod tests {
         };
         let line = |section, task: &Task<'_>| {
             let settings = BackendSettings { name: "aider".to_owned(), kind: BackendKind::Aider, section };
-            let line = Aider::new(settings).arguments(task, Path::new("/log")).join(" ");
+            let line = Aider::new(settings).arguments(task, Path::new("/place")).join(" ");
             line.split_once("--no-analytics ").expect("the fixed ones stand in front").1.to_owned()
         };
         let section = BackendSection {
@@ -145,14 +148,14 @@ mod tests {
         };
         assert_eq!(
             line(section, &task),
-            "--analytics-log /log --max-chat-history-tokens 7 --no-git --model m --chat-mode ask --reasoning-effort low \
+            "--analytics-log /place/analytics.jsonl --llm-history-file /place/conversation.txt --max-chat-history-tokens 7 --no-git --model m --chat-mode ask --reasoning-effort low \
              --timeout 9 --message=Be brief.\n\n-go"
         );
         ensure_folder(&folder.path().join(".git")).expect("made");
         let task = Task { system: None, effort: None, ..task };
         assert_eq!(
             line(BackendSection::default(), &task),
-            "--analytics-log /log --max-chat-history-tokens 7 --message=-go"
+            "--analytics-log /place/analytics.jsonl --llm-history-file /place/conversation.txt --max-chat-history-tokens 7 --message=-go"
         );
     }
 }

@@ -2,8 +2,11 @@
 //!
 //! Its exit code is 0 whatever happened. In the log, a request that was begun (`message_send_starting`) and never
 //! answered (`message_send`) failed. Why, no data says; where the log tells of a failure, and only there, the type of
-//! the last error that its library printed (`litellm.…Error:`) is read from the output. Its answers are not told apart from what
-//! it prints itself.
+//! the last error that its library printed (`litellm.…Error:`) is read from the output. What the model said is printed like
+//! everything else; it is read from the file of the conversation (`--llm-history-file`), where each line says whose it is.
+
+use std::fs;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -17,6 +20,8 @@ use crate::system::process::Exit;
 #[derive(Debug)]
 pub(super) struct Transcript {
     recorded: Recorded,
+    /// The file of the conversation.
+    history: PathBuf,
     facts: Facts,
 }
 
@@ -32,8 +37,8 @@ pub(super) struct Facts {
 }
 
 impl Transcript {
-    pub(super) fn new(recorded: Recorded) -> Self {
-        Self { recorded, facts: Facts::default() }
+    pub(super) fn new(recorded: Recorded, history: PathBuf) -> Self {
+        Self { recorded, history, facts: Facts::default() }
     }
 }
 
@@ -48,9 +53,23 @@ impl Reader for Transcript {
         lines.iter().flat_map(|line| self.facts.logged(line)).collect()
     }
 
+    fn end(&mut self, _exit: &Exit) -> Vec<AgentEvent> {
+        // Not there where nobody was asked.
+        let bytes = fs::read(&self.history).unwrap_or_default();
+        answer(&String::from_utf8_lossy(&bytes)).map(AgentEvent::Said).into_iter().collect()
+    }
+
     fn verdict(&self, exit: &Exit) -> Verdict {
         self.facts.verdict(exit)
     }
+}
+
+/// What the model said last, by the file of the conversation.
+fn answer(history: &str) -> Option<String> {
+    let lines: Vec<&str> = history.lines().collect();
+    let last = lines.iter().rposition(|line| line.starts_with("LLM RESPONSE "))?;
+    let said: Vec<&str> = lines[last..].iter().filter_map(|line| line.strip_prefix("ASSISTANT ")).collect();
+    Some(said.join("\n").trim().to_owned()).filter(|said| !said.is_empty())
 }
 
 impl Facts {

@@ -46,7 +46,7 @@ impl Claude {
             knobs.into_iter().chain(own),
             task.surroundings,
         );
-        Ok(Box::new(Process::start(&command, Transcript::new(session.earlier().is_some()), None)?))
+        Ok(Box::new(Process::start(&command, Transcript::new(session.earlier().is_some()))?))
     }
 
     fn arguments(&self, task: &Task<'_>, prompt: &str, session: Session<'_>) -> Vec<String> {

@@ -133,13 +133,20 @@ impl Reader for Transcript {
         }
     }
 
+    /// A command that it left in the background keeps it from ending.
+    fn is_over(&self) -> bool {
+        self.result.is_some()
+    }
+
     fn verdict(&self, exit: &Exit) -> Verdict {
-        let refused = self.resumes && !self.began && matches!(exit, Exit::Exited(_));
+        // The stream of one that is not there has nothing but this.
+        let unknown = |result: &Value| result["subtype"] == "error_during_execution";
+        let told = !self.began && matches!(exit, Exit::Exited(_)) && self.result.as_ref().is_some_and(unknown);
         let verdict = match &self.result {
             Some(result) => Verdict::new(self.class(result), evidence(result)),
             None => silent(exit),
         };
-        Verdict { session_refused: refused, ..verdict }
+        Verdict { session_refused: self.resumes && told, ..verdict }
     }
 }
 

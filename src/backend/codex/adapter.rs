@@ -6,6 +6,7 @@ use super::rollout::find;
 use super::transcript::Transcript;
 use crate::backend::process::{Process, command, folder};
 use crate::backend::recorded::Recorded;
+use crate::backend::refusal::Resumption;
 use crate::config::{BackendSettings, Permissions};
 use crate::runner::{Backend, Capabilities, Invocation, Session, Task};
 
@@ -76,6 +77,7 @@ impl Backend for Codex {
         let command = command(self.settings.program(), arguments.iter().map(String::as_str), own, task.surroundings);
         let home = folder("CODEX_HOME", ".codex", &self.settings, task.surroundings);
         let rollout = Recorded::new(home, find, session);
-        Ok(Box::new(Process::start(&command, Transcript::new(session.is_some(), rollout), None)?))
+        let reader = Transcript::new(Resumption::of(session, task.surroundings), rollout);
+        Ok(Box::new(Process::start(&command, reader)?))
     }
 }

@@ -42,6 +42,8 @@ enum Turn {
 }
 
 impl Beside for Facts {
+    const UNKNOWN_SESSION: i32 = 1;
+
     fn session(&self) -> Option<&str> {
         self.thread.as_deref()
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::transcript::Transcript;
 use crate::backend::process::{Process, command, folder};
 use crate::backend::recorded::{Recorded, below};
+use crate::backend::refusal::Resumption;
 use crate::config::{BackendSettings, Permissions};
 use crate::runner::{Backend, Capabilities, Invocation, Session, Task};
 
@@ -83,8 +84,8 @@ impl Backend for Gemini {
         let command = command(self.settings.program(), arguments.iter().map(String::as_str), own, task.surroundings);
         let home = folder("GEMINI_CLI_HOME", "", &self.settings, task.surroundings);
         let recorded = Recorded::new(home, find, session.earlier());
-        let reader = Transcript::new(session.earlier().is_some(), recorded);
-        Ok(Box::new(Process::start(&command, reader, None)?))
+        let reader = Transcript::new(Resumption::of(session.earlier(), task.surroundings), recorded);
+        Ok(Box::new(Process::start(&command, reader)?))
     }
 }
 

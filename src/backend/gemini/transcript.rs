@@ -33,6 +33,8 @@ pub(super) struct Facts {
 }
 
 impl Beside for Facts {
+    const UNKNOWN_SESSION: i32 = 42;
+
     fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }

@@ -8,6 +8,7 @@
 use serde_json::Value;
 
 use crate::backend::process::{Reader, Verdict, brief, silent};
+use crate::backend::refusal::Resumption;
 use crate::backend::status::{class_of, status};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
@@ -16,7 +17,7 @@ use crate::system::process::Exit;
 /// What was read so far.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
-    resumes: bool,
+    resumption: Resumption,
     session: Option<String>,
     /// What the last step said and used, while it may still be a summary.
     step: Step,
@@ -40,8 +41,8 @@ enum End {
 }
 
 impl Transcript {
-    pub(super) fn new(resumes: bool) -> Self {
-        Self { resumes, ..Self::default() }
+    pub(super) fn new(resumption: Resumption) -> Self {
+        Self { resumption, ..Self::default() }
     }
 
     fn flush(&mut self) -> Vec<AgentEvent> {
@@ -73,6 +74,7 @@ impl Transcript {
 
 impl Reader for Transcript {
     fn line(&mut self, line: &str) -> Vec<AgentEvent> {
+        self.resumption.heard(line);
         let Ok(mut event) = serde_json::from_str::<Value>(line) else { return Vec::new() };
         let mut events = Vec::new();
         if let (None, Some(session)) = (&self.session, event["sessionID"].as_str()) {
@@ -89,12 +91,12 @@ impl Reader for Transcript {
         events
     }
 
-    fn end(&mut self) -> Vec<AgentEvent> {
+    fn end(&mut self, _exit: &Exit) -> Vec<AgentEvent> {
         self.flush()
     }
 
     fn verdict(&self, exit: &Exit) -> Verdict {
-        let refused = self.resumes && self.session.is_none() && matches!(exit, Exit::Exited(_));
+        let session_refused = self.resumption.refused(exit, &[1]);
         let verdict = match &self.end {
             _ if matches!(exit, Exit::Signalled(_)) => silent(exit),
             Some(End::Finished(reason)) if reason == "stop" => Verdict::new(Class::Done, "step_finish: stop"),
@@ -102,7 +104,7 @@ impl Reader for Transcript {
             Some(End::Failed(error)) => failure(error),
             None => silent(exit),
         };
-        Verdict { session_refused: refused, ..verdict }
+        Verdict { session_refused, ..verdict }
     }
 }
 

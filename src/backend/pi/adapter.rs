@@ -4,6 +4,7 @@ use std::io;
 
 use super::transcript::Transcript;
 use crate::backend::process::{Process, command};
+use crate::backend::refusal::Resumption;
 use crate::config::{BackendSettings, Permissions};
 use crate::runner::{Backend, Capabilities, Invocation, Session, Task};
 
@@ -84,7 +85,8 @@ impl Backend for Pi {
         let arguments = self.arguments(task, session.earlier());
         let own = self.settings.section.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let command = command(self.settings.program(), arguments.iter().map(String::as_str), own, task.surroundings);
-        Ok(Box::new(Process::start(&command, Transcript::new(session.earlier().is_some()), None)?))
+        let reader = Transcript::new(Resumption::of(session.earlier(), task.surroundings));
+        Ok(Box::new(Process::start(&command, reader)?))
     }
 }
 

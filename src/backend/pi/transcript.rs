@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::backend::process::{Reader, Verdict, brief, silent};
+use crate::backend::refusal::Resumption;
 use crate::backend::status::{class_of, status_in};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
@@ -17,8 +18,7 @@ use crate::system::process::Exit;
 /// What was read so far.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
-    resumes: bool,
-    began: bool,
+    resumption: Resumption,
     /// Tokens of the context by the last answer.
     tokens: Option<u64>,
     /// The last answer: why it stopped, and what its failure says.
@@ -38,8 +38,8 @@ enum State {
 }
 
 impl Transcript {
-    pub(super) fn new(resumes: bool) -> Self {
-        Self { resumes, ..Self::default() }
+    pub(super) fn new(resumption: Resumption) -> Self {
+        Self { resumption, ..Self::default() }
     }
 
     fn answer(&mut self, message: &Value) -> Vec<AgentEvent> {
@@ -75,12 +75,10 @@ impl Transcript {
 
 impl Reader for Transcript {
     fn line(&mut self, line: &str) -> Vec<AgentEvent> {
+        self.resumption.heard(line);
         let Ok(event) = serde_json::from_str::<Value>(line) else { return Vec::new() };
         match event["type"].as_str() {
-            Some("session") => {
-                self.began = true;
-                event["id"].as_str().map(|id| AgentEvent::Session(id.to_owned())).into_iter().collect()
-            }
+            Some("session") => event["id"].as_str().map(|id| AgentEvent::Session(id.to_owned())).into_iter().collect(),
             Some("agent_start") => {
                 self.state = State::Works;
                 Vec::new()
@@ -110,7 +108,7 @@ impl Reader for Transcript {
     }
 
     fn verdict(&self, exit: &Exit) -> Verdict {
-        let refused = self.resumes && !self.began && matches!(exit, Exit::Exited(_));
+        let session_refused = self.resumption.refused(exit, &[0, 1]);
         let verdict = match (&self.answer, exit) {
             (Some((reason, message)), Exit::Exited(_)) if self.state != State::Works => {
                 let told = if message.is_empty() { String::new() } else { format!(", {}", brief(message)) };
@@ -118,7 +116,7 @@ impl Reader for Transcript {
             }
             _ => silent(exit),
         };
-        Verdict { session_refused: refused, ..verdict }
+        Verdict { session_refused, ..verdict }
     }
 }
 

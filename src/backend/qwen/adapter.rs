@@ -9,6 +9,7 @@ use super::transcript::Transcript;
 use crate::backend::overlay::Place;
 use crate::backend::process::{Process, command, folder, variable};
 use crate::backend::recorded::{Recorded, below};
+use crate::backend::refusal::Resumption;
 use crate::config::{BackendSettings, Permissions};
 use crate::contract::ContextLimits;
 use crate::runner::{Backend, Capabilities, Invocation, Session, Task};
@@ -35,7 +36,7 @@ impl Qwen {
 
     fn start(&self, task: &Task<'_>, prompt: &str, session: Session<'_>) -> io::Result<Box<dyn Invocation>> {
         let given = |name| variable(name, &self.settings, task.surroundings);
-        let place = Place::new()?;
+        let place = Place::new(task.surroundings)?;
         let base = given(SYSTEM_SETTINGS.0).map_or_else(|| PathBuf::from(SYSTEM_SETTINGS.1), PathBuf::from);
         let settings = place.settings(&base, knobs(task))?;
         let settings = settings.to_string_lossy();
@@ -48,8 +49,8 @@ impl Qwen {
         let home = given("QWEN_RUNTIME_DIR")
             .map_or_else(|| folder("QWEN_HOME", ".qwen", &self.settings, task.surroundings), PathBuf::from);
         let recorded = Recorded::new(home, find, session.earlier());
-        let reader = Transcript::new(session.earlier().is_some(), recorded);
-        Ok(Box::new(Process::start(&command, reader, None)?.keeping(Some(place))))
+        let reader = Transcript::new(Resumption::of(session.earlier(), task.surroundings), recorded);
+        Ok(Box::new(Process::start(&command, reader)?.keeping(Some(place))))
     }
 
     fn arguments(&self, task: &Task<'_>, prompt: &str, session: Session<'_>) -> Vec<String> {

@@ -4,6 +4,8 @@
 //! a sentence, which it also prints as if the model had said it. The session file has every request as data: the status
 //! of one that failed (`api_error`), and compactions (`chat_compression`). Without that line, a status that stands in
 //! the sentence of `error.message` is read. Neither tells a prompt that is too long from any other refused request (400).
+//!
+//! Version 0.15 calls a failure a success: its sentence is the answer then. What tells it from one is that it took no tokens.
 
 use serde_json::Value;
 
@@ -14,11 +16,15 @@ use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::Exit;
 
-/// Exit codes of its own, for ends without a `result`: turns used up; time or tool calls used up; interrupted; no start.
+/// Exit codes of its own, for ends without a `result`: turns used up; time or tool calls used up; interrupted.
 const TURNS: i32 = 53;
 const BUDGET: i32 = 55;
 const INTERRUPTED: i32 = 130;
-const REFUSED: i32 = 1;
+
+/// The first version that was seen to call a failure one.
+const HONEST: (u32, u32) = (0, 24);
+/// What its own sentence about a failed request begins with.
+const FAILURE: &str = "[API Error: ";
 
 /// Reads both.
 pub(super) type Transcript = Followed<Facts>;
@@ -27,6 +33,10 @@ pub(super) type Transcript = Followed<Facts>;
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     session: Option<String>,
+    /// Its version is one that calls a failure one.
+    honest: bool,
+    /// The last message took tokens, so the model made it.
+    paid: bool,
     /// What was said last; a failure is printed as such a text too, before it is told as one.
     said: Option<String>,
     /// The request that failed last, while no other was made.
@@ -42,6 +52,8 @@ struct Failed {
 }
 
 impl Beside for Facts {
+    const UNKNOWN_SESSION: i32 = 1;
+
     fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }
@@ -51,6 +63,7 @@ impl Beside for Facts {
         match event["type"].as_str() {
             Some("system") if event["subtype"] == "init" => {
                 self.session = event["session_id"].as_str().map(str::to_owned);
+                self.honest = event["qwen_code_version"].as_str().and_then(version) >= Some(HONEST);
                 self.session.clone().map(AgentEvent::Session).into_iter().collect()
             }
             // What a subagent does, it does in a context of its own.
@@ -78,10 +91,6 @@ impl Beside for Facts {
         events
     }
 
-    fn refuses(exit: &Exit) -> bool {
-        matches!(exit, Exit::Exited(REFUSED))
-    }
-
     fn verdict(&self, exit: &Exit) -> Verdict {
         match (&self.result, exit) {
             (Some(result), _) => self.of_result(result),
@@ -98,7 +107,9 @@ impl Beside for Facts {
 impl Facts {
     fn assistant(&mut self, message: &Value) -> Vec<AgentEvent> {
         let mut events: Vec<AgentEvent> = self.said.take().map(AgentEvent::Said).into_iter().collect();
-        if let Some(tokens) = message["usage"]["input_tokens"].as_u64().filter(|tokens| *tokens > 0) {
+        let tokens = message["usage"]["input_tokens"].as_u64().filter(|tokens| *tokens > 0);
+        self.paid = tokens.is_some();
+        if let Some(tokens) = tokens {
             events.extend([AgentEvent::Usage(tokens), AgentEvent::Turn]);
         }
         let parts = message["content"].as_array().into_iter().flatten();
@@ -107,14 +118,19 @@ impl Facts {
     }
 
     fn result(&mut self, event: Value) -> Vec<AgentEvent> {
-        let said = self.said.take().filter(|_| event["is_error"] == false);
+        let said = self.said.take().filter(|_| self.succeeded(&event));
         let denied = event["permission_denials"].as_array().map_or(0, Vec::len);
         self.result = Some(event);
         said.map(AgentEvent::Said).into_iter().chain((denied > 0).then_some(AgentEvent::Denied(denied))).collect()
     }
 
+    /// Whether a result that claims success is one. A command of its own, such as `/compress`, takes neither turn nor tokens.
+    fn succeeded(&self, result: &Value) -> bool {
+        result["is_error"] == false && (self.honest || self.paid || result["num_turns"] == 0)
+    }
+
     fn of_result(&self, result: &Value) -> Verdict {
-        if result["is_error"] == false {
+        if self.succeeded(result) {
             // It also stops in the middle, and calls that a success.
             let answered = result["result"].as_str().is_some_and(|answer| !answer.is_empty());
             return if answered {
@@ -123,13 +139,22 @@ impl Facts {
                 Verdict::new(Class::Lost, "success, without an answer")
             };
         }
-        let message = result["error"]["message"].as_str().unwrap_or_default();
-        match self.failed.as_ref().and_then(|failed| failed.status).or_else(|| status_in(message)) {
+        let told = result["error"]["message"].as_str().or(result["result"].as_str()).unwrap_or_default();
+        // Before it may stand what the model said until its answer broke off.
+        let own = told.rfind(FAILURE).map(|at| &told[at..]);
+        let message = own.unwrap_or(told);
+        match self.failed.as_ref().and_then(|failed| failed.status).or_else(|| own.and_then(status_in)) {
             Some(status) => Verdict::new(class_of(status), format!("status {status}, {}", brief(message))),
             // No answer of a provider: the connection, an answer that broke off, or a limit of its own.
             None => Verdict::new(Class::Transient { wait: None }, brief(message)),
         }
     }
+}
+
+/// The first two numbers of a version.
+fn version(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split('.').map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
 #[cfg(test)]

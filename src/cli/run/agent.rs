@@ -3,20 +3,21 @@
 use std::io::Read;
 use std::path::Path;
 use std::rc::Rc;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
 use super::agent_screen::AgentScreen;
 use super::args::LoaRun;
 use super::commands::{program, runtime};
-use super::given::settings;
+use super::given::{bounds, settings, tell_unheeded};
 use super::refusal::of_prompt;
-use crate::backend::{every_backend, ready};
+use crate::backend::{bounds_turns, every_backend, ready};
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::config::{Origin, Override, Settings};
-use crate::policy::{Class, ClassName};
-use crate::runner::{Answer, AskError, Backend, Backends, Bounds, Question, Surroundings, Thread, ask};
+use crate::config::{Origin, Override, Prompts, Settings};
+use crate::policy::ClassName;
+use crate::runner::{Answer, AskError, Backend, Backends, Question, Surroundings, Thread, ask};
 use crate::store::Layout;
 use crate::system::env;
 use crate::system::files::{self, FileError, Privacy};
@@ -56,15 +57,23 @@ pub(super) struct Asked {
     /// The agent: a built-in one, or one under runtime.backends; by default runtime.backend
     #[arg(long, value_name = "NAME")]
     backend: Option<String>,
-    /// Most turns of one invocation; by default what the configuration says of the agent
+    /// Most turns of one invocation, where the agent can be told; by default what the configuration says of it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_turns: Option<u32>,
+    /// Longest duration in seconds, waits and repetitions included; without it, the program's own
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
     /// Write the answer to this file, readable by its owner alone, and not to standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<std::path::PathBuf>,
     /// What the agent is told: a text (@@ for one that begins with @), @FILE, or - for standard input
     #[arg(value_name = "PROMPT|@FILE|-")]
     prompt: String,
+}
+
+fn seconds(word: &str) -> Result<Duration, String> {
+    let time = word.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.filter(|time| !time.is_zero()).ok_or_else(|| "expected seconds, such as 600 or 0.5".to_owned())
 }
 
 const CODES: &str = "
@@ -94,7 +103,7 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   loa-run agent run \"Say what this project is for.\"
   git diff | loa-run agent run --system \"Review this change.\" -
-  loa-run agent run --backend codex --max-turns 5 --output answer.md @task.md";
+  loa-run agent run --backend claude --max-turns 5 --output answer.md @task.md";
 
 const RESUME_EXAMPLES: &str = "\
 Examples:
@@ -125,26 +134,56 @@ pub(super) fn agent(layout: &Layout, verb: &AgentVerb, args: &LoaRun) -> Result<
         let _entered = runtime.enter();
         Interrupts::listen().map_err(|error| Failure::new(ExitStatus::Internal, error))?
     };
+    let output = verb.asked().output.as_deref();
+    // An answer costs: what can be known to fail is known before.
+    output.map_or(Ok(()), files::try_writing).map_err(not_written)?;
     let mut screen = AgentScreen::new(args.json);
     let answer = runtime.block_on(ask(&question, &mut interrupts, &mut screen)).map_err(not_asked)?;
-    let output = verb.asked().output.as_deref();
-    if let Some(path) = output {
-        let text = answer.text.as_ref().map(|text| format!("{text}\n")).unwrap_or_default();
-        let written = files::write_durably(path, text.as_bytes(), Privacy::Private);
-        written.map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
-    }
+    let text = answer.text.as_ref().map(|text| format!("{text}\n"));
+    let written = write(output, text.as_deref());
     screen.failed.map_or(Ok(()), Err)?;
-    if let (None, false, Some(text)) = (output, args.json, &answer.text) {
-        print(&format!("{text}\n"))?;
+    if let (false, Some(text)) = (args.json || (output.is_some() && written.is_ok()), &text) {
+        print(text)?;
     }
-    Ok(status(&answer))
+    written.map(|()| status(&answer))
+}
+
+/// Writes the answer to its file. Without an answer, what stands there stays.
+fn write(output: Option<&Path>, text: Option<&str>) -> Result<(), Failure> {
+    match (output, text) {
+        (Some(path), Some(text)) => files::write_durably(path, text.as_bytes(), Privacy::Private).map_err(not_written),
+        (Some(path), None) => {
+            say(format_args!("loa-run: there is no answer; {} is left as it is", path.display()));
+            Ok(())
+        }
+        (None, _) => Ok(()),
+    }
+}
+
+fn not_written(error: FileError) -> Failure {
+    Failure::new(ExitStatus::WriteFailed, error)
+}
+
+/// The agent that is asked.
+fn backend(layout: &Layout, verb: &AgentVerb, settings: &Settings) -> Result<Rc<dyn Backend>, Failure> {
+    let name = settings.default_backend();
+    let mut known = settings.backend(name).expect("the configuration was refused if nothing is known of it");
+    if verb.asked().max_turns.is_some() && !bounds_turns(known.kind) {
+        let hint = "leave --max-turns out; `loa-run agent run --timeout SECONDS` bounds every agent";
+        return Err(Failure::new(ExitStatus::Usage, NoBound(name.to_owned())).hint(hint));
+    }
+    tell_unheeded(settings, [name]);
+    if matches!(verb, AgentVerb::Resume { session, .. } if !session.starts_with('@')) {
+        // Whoever takes up a session says to it what is to be said, and nothing stands before that.
+        let prompts = std::mem::take(&mut known.section.prompts);
+        known.section.prompts = Prompts { pre_system: None, post_system: None, ..prompts };
+    }
+    Ok(ready(known, layout.workspace()).map_err(of_prompt)?.into())
 }
 
 fn question(layout: &Layout, verb: &AgentVerb, settings: &Settings) -> Result<Question, Failure> {
-    let name = settings.default_backend();
-    let known = settings.backend(name).expect("the configuration was refused if nothing is known of it");
-    let backend: Rc<dyn Backend> = ready(known, layout.workspace()).map_err(of_prompt)?.into();
-    let asked = verb.asked();
+    let (name, asked) = (settings.default_backend(), verb.asked());
+    let backend = backend(layout, verb, settings)?;
     let (thread, system) = match verb {
         AgentVerb::Run { session: None, system, .. } => (Thread::New, system.as_deref()),
         AgentVerb::Run { session: Some(id), system, .. } => (Thread::Named(id.clone()), system.as_deref()),
@@ -156,12 +195,13 @@ fn question(layout: &Layout, verb: &AgentVerb, settings: &Settings) -> Result<Qu
     if matches!(thread, Thread::Named(_)) && !backend.capabilities().names_sessions {
         say(format_args!("loa-run: {name} gives its sessions names of its own"));
     }
-    let bounds = Bounds::from(settings);
+    let bounds = bounds(settings);
     let retry = settings.agent_retry(name);
     Ok(Question {
         prompt: text(&asked.prompt)?,
         system: system.map(text).transpose()?,
         max_turns: asked.max_turns,
+        timeout: asked.timeout,
         effort: settings.effort().map(|effort| effort.default_level),
         limits: settings.limits(),
         surroundings: surroundings(layout, &every_backend(settings), name),
@@ -190,6 +230,10 @@ fn surroundings(layout: &Layout, backends: &Backends, name: &str) -> Surrounding
     let variables = vec![("LOA_WORKSPACE".to_owned(), workspace.clone().into())];
     Surroundings { variables, workspace, withheld, container: None }
 }
+
+#[derive(Debug, thiserror::Error)]
+#[error("the backend `{0}` cannot be told a bound of turns")]
+struct NoBound(String);
 
 #[derive(Debug, thiserror::Error)]
 #[error("the prompt is empty")]
@@ -243,13 +287,12 @@ fn not_asked(error: AskError) -> Failure {
 
 /// As a phase's exit: 1 for what may pass, 2 for what does not.
 fn status(answer: &Answer) -> ExitStatus {
-    let stopped_by_denial = answer.denied > 0 && !matches!(answer.end.class, Class::Limit { .. });
     match (answer.interrupted, answer.end.class.name()) {
         (Some(Interrupt::Interrupt), _) => ExitStatus::Interrupted,
         (Some(Interrupt::Terminate), _) => ExitStatus::Terminated,
         (None, ClassName::Done) => ExitStatus::Success,
         (None, ClassName::Permanent | ClassName::Overflow) => ExitStatus::HumanNeeded,
-        (None, _) if stopped_by_denial => ExitStatus::HumanNeeded,
+        (None, _) if answer.is_stopped_by_denials() => ExitStatus::HumanNeeded,
         (
             None,
             ClassName::Transient | ClassName::Limit | ClassName::Cancelled | ClassName::TimedOut | ClassName::Lost,

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::args::LoaRun;
-use super::given::settings;
+use super::given::{bounds, settings};
 use super::refusal::of_run;
 use super::show::print_json;
 use crate::cli::console::{print, say};
@@ -16,7 +16,7 @@ use crate::contract::{Resolution, ResolutionAction};
 use crate::diag::Budget;
 use crate::diag::render::all;
 use crate::policy::Redactor;
-use crate::runner::{Awaited, Bounds, RESOLUTION, ResolutionDocument, await_resolution, resolve};
+use crate::runner::{Awaited, RESOLUTION, ResolutionDocument, await_resolution, resolve};
 use crate::schema::Checker;
 use crate::store::{Layout, RunStatus};
 use crate::system::process::{Interrupt, Interrupts};
@@ -66,7 +66,7 @@ fn from_file(path: &Path) -> Result<ResolutionDocument, Failure> {
 pub(super) fn answer(layout: &Layout, resolution: &Resolution, args: &LoaRun) -> Result<ExitStatus, Failure> {
     // What must not be written down stands in the configuration; an answer without a word needs none.
     let redactor = match resolution.notes {
-        Some(_) => Bounds::from(&settings(layout, args)?).redactor,
+        Some(_) => bounds(&settings(layout, args)?).redactor,
         None => Redactor::default(),
     };
     let resolved = resolve(layout, resolution, &redactor).map_err(of_run)?;

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::args::LoaRun;
 use super::backends_doctor::examine;
-use super::doctor::find;
 use super::given::settings;
+use super::locate::locate;
 use super::show::print_json;
 use crate::backend::every_backend;
 use crate::cli::console::print;
@@ -112,7 +112,7 @@ fn list(layout: &Layout, settings: &Settings, json: bool) -> Result<ExitStatus, 
 fn rows<'a>(layout: &Layout, settings: &Settings, backends: &'a Backends) -> Vec<Row<'a>> {
     let row = |backend: &'a dyn Backend| {
         let settings = settings.backend(backend.name())?;
-        let found = find(settings.program(), layout.workspace());
+        let found = locate(&settings, layout.workspace()).ok();
         Some(Row { settings, backend, found })
     };
     backends.iter().filter_map(row).collect()

@@ -7,8 +7,8 @@ use tokio::runtime::Runtime;
 use super::args::LoaRun;
 use super::check::{Check, State, told};
 use super::commands::{program, runtime};
-use super::doctor::find;
 use super::given::settings;
+use super::locate::{MARK, locate};
 use crate::backend::{every_backend, ready, unheeded};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::{BackendSettings, Settings};
@@ -23,9 +23,6 @@ use crate::system::{env, ids};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The most bytes of it that are read.
 const LONGEST_VERSION: usize = 64 * 1024;
-
-/// The variable that marks what we start, so that it ends with us.
-const MARK: &str = "LOA_SESSION_ID";
 
 #[derive(Debug, thiserror::Error)]
 #[error("there is no backend `{0}`")]
@@ -70,13 +67,17 @@ impl Examination<'_> {
     fn of(&self, backend: &dyn Backend, asked_for: bool) -> Vec<Check> {
         let name = backend.name();
         let Some(settings) = self.settings.backend(name) else { return Vec::new() };
-        let program = settings.program();
-        let Some(path) = find(program, self.layout.workspace()) else {
-            let state = if asked_for || self.settings.names_backend(name) { State::Bad } else { State::Warning };
-            let remedy = format!("install it, or say where it is: runtime.backends.{name}.binary");
-            return vec![Check::new(name, state, format!("`{program}` is not found"), &remedy)];
+        let path = match locate(&settings, self.layout.workspace()) {
+            Ok(path) => path,
+            Err(missing) => {
+                let state = if asked_for || self.settings.names_backend(name) { State::Bad } else { State::Warning };
+                return vec![Check::new(name, state, missing.found, &missing.remedy)];
+            }
         };
-        let mut checks = vec![self.version(&settings, &path)];
+        let mut checks = vec![match settings.section.docker {
+            Some(_) => Check::new(name, State::Good, path, ""),
+            None => self.version(&settings, &path),
+        }];
         checks.extend(credentials(backend));
         if let Err(error) = ready(settings.clone(), self.layout.workspace()) {
             let remedy = "correct the value: a file is relative to the workspace, and lies in it";

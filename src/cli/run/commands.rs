@@ -12,7 +12,7 @@ use super::args::{LoaRun, Verb};
 use super::backends;
 use super::doctor::doctor;
 use super::explain::config;
-use super::given::{origin, overrides, planned, recorded_origin, settings};
+use super::given::{bounds, origin, overrides, planned, recorded_origin, settings, tell_unheeded};
 use super::halt::ask_to_halt;
 use super::init::init;
 use super::logs::logs;
@@ -25,7 +25,7 @@ use crate::backend::backends;
 use crate::cli::console::print;
 use crate::cli::defect::guarded;
 use crate::cli::{ExitStatus, Failure, finish, parse};
-use crate::runner::{Bounds, Call, End, Engine, Mode, Plan, Recorder, Request, Selection, state, status};
+use crate::runner::{Call, End, Engine, Mode, Plan, Recorder, Request, Selection, state, status};
 use crate::store::Layout;
 use crate::system::files::FileError;
 use crate::system::process::{Interrupt, Interrupts};
@@ -58,13 +58,16 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
             };
             let origin = origin(plan.as_deref())?;
             let settings = settings(&layout, args)?;
-            let plan = planned(&origin, &settings).and_then(|plan| Ok(plan.select(selection)?)).map_err(of_run)?;
+            let whole = planned(&origin, &settings).map_err(of_run)?;
+            let plan = whole.clone().select(selection).map_err(|error| of_run(error.into()))?;
             if *dry_run {
                 return dry(&plan, args.json);
             }
             let mode = if *fresh { Mode::Fresh } else { Mode::New };
-            let backends = backends(&plan, &settings, layout.workspace()).map_err(of_prompt)?;
-            let bounds = Bounds::from(&settings);
+            // What is not asked for now has its agents too, and their keys are theirs.
+            let backends = backends(&whole, &settings, layout.workspace()).map_err(of_prompt)?;
+            tell_unheeded(&settings, agents_of(&plan));
+            let bounds = bounds(&settings);
             let (overrides, program) = (overrides(&layout, args), program()?);
             let request = Request { layout, plan, backends, origin, overrides, bounds, mode, program };
             execute_and_wait(args, request, *wait)
@@ -99,9 +102,14 @@ fn resumption(args: &LoaRun, layout: Layout, plan: Option<&Path>) -> Result<Requ
     let settings = settings(&layout, args)?;
     let plan = planned(&origin, &settings).map_err(of_run)?;
     let backends = backends(&plan, &settings, layout.workspace()).map_err(of_prompt)?;
-    let (bounds, mode) = (Bounds::from(&settings), Mode::Resume);
+    tell_unheeded(&settings, agents_of(&plan));
+    let (bounds, mode) = (bounds(&settings), Mode::Resume);
     let (overrides, program) = (overrides(&layout, args), program()?);
     Ok(Request { layout, plan, backends, origin, overrides, bounds, mode, program })
+}
+
+fn agents_of(plan: &Plan) -> impl Iterator<Item = &str> {
+    plan.stages().iter().filter(|stage| !stage.skip).filter_map(|stage| Some(stage.agent()?.backend.as_str()))
 }
 
 /// Runs a session, and with `wait` another after each answer, in one process.

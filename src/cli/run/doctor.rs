@@ -5,7 +5,9 @@ use std::path::Path;
 use super::args::LoaRun;
 use super::check::{Check, State, told};
 use super::given::{origin, planned, recorded_origin, settings};
+use super::locate::{Missing, locate};
 use crate::cli::{ExitStatus, Failure};
+use crate::config::Settings;
 use crate::runner::{Plan, Stage, Work};
 use crate::store::{Layout, RunStatus, read_past, read_record};
 use crate::system::lock::Lock;
@@ -34,38 +36,41 @@ fn programs(layout: &Layout, asked: Option<&Path>, args: &LoaRun) -> Vec<Check> 
         Err(failure) => vec![Check::new(name, State::Bad, failure.text(), "mend it; `loa-run config` says more")],
         Ok((settings, plan)) => {
             let mut checks = vec![Check::new(name, State::Good, "valid", "")];
-            let binary = |backend: &str| {
-                let found = settings.backend(backend);
-                found.map_or_else(|| backend.to_owned(), |found| found.program().to_owned())
-            };
-            checks.extend(plan_programs(&plan, layout.workspace(), &binary));
+            checks.extend(plan_programs(&plan, layout.workspace(), &settings));
             checks
         }
     }
 }
 
-fn plan_programs(plan: &Plan, workspace: &Path, binary: &dyn Fn(&str) -> String) -> Vec<Check> {
+fn plan_programs(plan: &Plan, workspace: &Path, settings: &Settings) -> Vec<Check> {
     let of = |stage: &Stage| {
         let work = stage.work.as_ref().and_then(|work| match work {
-            Work::Command(argv) => argv.first().cloned(),
-            Work::Agent(agent) => Some(binary(&agent.backend)),
+            Work::Command(argv) => command(argv, workspace),
+            Work::Agent(agent) => Some(locate(&settings.backend(&agent.backend)?, workspace)),
         });
-        let gate = stage.verify.as_ref().and_then(|argv| argv.first().cloned());
+        let gate = stage.verify.as_ref().and_then(|argv| command(argv, workspace));
         let named = [("", work), (", its gate", gate)].into_iter();
-        named.filter_map(|(which, program)| Some((which, program?))).collect::<Vec<_>>()
+        named.filter_map(|(which, found)| Some((which, found?))).collect::<Vec<_>>()
     };
     let stages = plan.stages().iter().filter(|stage| !stage.skip);
-    let all = stages.flat_map(|stage| of(stage).into_iter().map(move |(which, program)| (stage.phase, which, program)));
-    all.map(|(phase, which, program)| {
+    let all = stages.flat_map(|stage| of(stage).into_iter().map(move |(which, found)| (stage.phase, which, found)));
+    all.map(|(phase, which, found)| {
         let name = format!("{phase}{which}");
-        match find(&program, workspace) {
-            Some(path) => Check::new(&name, State::Good, path, ""),
-            None => {
-                Check::new(&name, State::Bad, format!("`{program}` is not found"), "install it, or correct its path")
-            }
+        match found {
+            Ok(path) => Check::new(&name, State::Good, path, ""),
+            Err(missing) => Check::new(&name, State::Bad, missing.found, &missing.remedy),
         }
     })
     .collect()
+}
+
+fn command(argv: &[String], workspace: &Path) -> Option<Result<String, Missing>> {
+    let program = argv.first()?;
+    let missing = || {
+        let remedy = "install it, or correct its path".to_owned();
+        Missing { found: format!("`{program}` is not found"), remedy }
+    };
+    Some(find(program, workspace).ok_or_else(missing))
 }
 
 /// Where a program lies that is named by path or looked up in `PATH`.

@@ -1,14 +1,16 @@
 //! What a run is given: the command line, the environment, the files, and what an earlier command line of it said.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::args::{LoaRun, Verb};
 use super::refusal::{of_config, of_run};
+use crate::backend::{every_backend, unheeded};
 use crate::cli::console::say;
 use crate::cli::{ExitStatus, Failure};
 use crate::config::{FILE_NAME, Origin, Override, Settings, USER_FILE, from_environment, load, read_old_names};
 use crate::diag::render::all;
-use crate::runner::{Plan, RunError, read_plan};
+use crate::runner::{Bounds, Plan, RunError, read_plan};
 use crate::store::{Layout, OriginKind, RecordedOverride, RunOrigin, RunStatus, read_record};
 use crate::system::env;
 use crate::system::files::{self, FileError};
@@ -32,9 +34,27 @@ fn given(args: &LoaRun) -> impl Iterator<Item = Override> {
     skipped(&args.command).into_iter().chain(args.overrides.iter().cloned()).chain(agent)
 }
 
+/// The bounds of a run. No agent's key is written down, whoever's it is.
+pub(super) fn bounds(settings: &Settings) -> Bounds {
+    Bounds::of(settings, &every_backend(settings).withheld_from(None))
+}
+
+/// Says which settings of these agents change nothing: whoever wrote them counts on them.
+pub(super) fn tell_unheeded<'a>(settings: &Settings, agents: impl IntoIterator<Item = &'a str>) {
+    for known in agents.into_iter().collect::<BTreeSet<_>>().into_iter().filter_map(|name| settings.backend(name)) {
+        for (key, remedy) in unheeded(&known) {
+            say(format_args!("loa-run: runtime.backends.{}.{key} changes nothing: {remedy}", known.name));
+        }
+    }
+}
+
 /// What to keep of the command lines of an execution, this one included.
 pub(super) fn overrides(layout: &Layout, args: &LoaRun) -> Vec<RecordedOverride> {
-    let now: Vec<_> = given(args).map(|one| recorded(&one)).collect();
+    let (kept, left): (Vec<_>, Vec<_>) = given(args).partition(Override::may_be_kept);
+    for secret in left {
+        say(format_args!("loa-run: {} is not written down: a resume has to be told it again", secret.origin));
+    }
+    let now: Vec<_> = kept.iter().map(recorded).collect();
     let mut kept = remembered(layout, &args.command);
     kept.retain(|earlier| !now.iter().any(|one| one.key == earlier.key));
     kept.extend(now);

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::args::LoaRun;
 use super::commands::{call_json, runtime};
-use super::given::{planned, recorded_origin, settings};
+use super::given::{bounds, planned, recorded_origin, settings};
 use super::refusal::{of_prompt, of_run};
 use super::show::print_json;
 use super::terminal::{Terminal, surfaced};
@@ -12,7 +12,7 @@ use crate::backend::backends;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::contract::ExecutionId;
-use crate::runner::{Bounds, Call, Halted, Herald, halt};
+use crate::runner::{Call, Halted, Herald, halt};
 use crate::store::Layout;
 
 pub(super) fn ask_to_halt(layout: &Layout, args: &LoaRun) -> Result<ExitStatus, Failure> {
@@ -37,7 +37,7 @@ fn tell(layout: &Layout, args: &LoaRun, execution: &ExecutionId, call: &Call) ->
     let known = settings(layout, args).and_then(|settings| {
         let plan = recorded_origin(layout).and_then(|origin| planned(&origin, &settings).map_err(of_run))?;
         let backends = backends(&plan, &settings, layout.workspace()).map_err(of_prompt)?;
-        Ok((Bounds::from(&settings), backends.withheld_from(None)))
+        Ok((bounds(&settings), backends.withheld_from(None)))
     });
     match known {
         Err(failure) => say(format_args!("loa-run: nobody else was told: {}", failure.text())),

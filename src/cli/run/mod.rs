@@ -16,6 +16,7 @@ mod explain;
 mod given;
 mod halt;
 mod init;
+mod locate;
 mod logs;
 mod refusal;
 mod report;

@@ -1,10 +1,11 @@
 //! Asks one agent, outside of a run: once, in a session that is given a name, in an earlier session, or, where an agent
 //! has no sessions, anew with what it said earlier (backend layer: Public API).
 //!
-//! `event` is what watchers are told; `talk` is one invocation. What may pass is tried again, in the session that the
-//! attempt before worked in: an id that was used up once names no second session.
+//! `event` is what watchers are told; `talk` is one invocation; `printed` is what it writes for people. What may pass is
+//! tried again, in the session that the attempt before worked in: an id that was used up once names no second session.
 
 mod event;
+mod printed;
 mod talk;
 
 use std::io;
@@ -14,13 +15,15 @@ use std::time::Duration;
 
 pub use event::{AGENT_EVENT, AskEvent, AskListener, Begins};
 
+use self::printed::Printed;
 use super::agent::left;
 use super::port::{AgentEnd, Backend, Capabilities, Session, Surroundings};
 use super::session::new_session;
 use super::stage_files::SESSION_VARIABLE;
 use super::watch::{Stop, signal_or_tick};
 use crate::contract::{ContextLimits, EffortLevel};
-use crate::policy::{Backoff, Class, RedactedStream, Redactor, Repeat, Repeats, unknown_reset};
+use crate::policy::{Backoff, Class, RedactedStream, Redactor, Repeat, Repeats, next_look};
+use crate::system::clock::Moment;
 use crate::system::guard::Guard;
 use crate::system::process::{Interrupt, Interrupts};
 use crate::system::{clock, orphans, sweep};
@@ -39,6 +42,8 @@ pub struct Question {
     pub system: Option<String>,
     /// Most turns of one invocation; otherwise what the configuration says.
     pub max_turns: Option<u32>,
+    /// Longest duration of all of it, waits included.
+    pub timeout: Option<Duration>,
     /// How hard it should think; its own default without one.
     pub effort: Option<EffortLevel>,
     /// Limits of its context.
@@ -89,6 +94,14 @@ pub struct Answer {
     pub denied: usize,
 }
 
+impl Answer {
+    /// Whether it got nowhere because of tools that it was not allowed to use.
+    #[must_use]
+    pub fn is_stopped_by_denials(&self) -> bool {
+        stopped_by_denials(&self.end.class, self.denied)
+    }
+}
+
 /// Why nothing was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
@@ -125,6 +138,7 @@ pub async fn ask(
         interrupts,
         listener,
         guard,
+        began: clock::now(),
         thread: question.thread.clone(),
         told: false,
         guessed: false,
@@ -133,11 +147,11 @@ pub async fn ask(
         session: None,
         announced: None,
         said: None,
-        printed: Vec::new(),
+        printed: Printed::default(),
         complaints: RedactedStream::default(),
         denied: 0,
         patience: question.patience,
-        unknown_limits: 0,
+        limits_met: 0,
     };
     let (end, interrupted) = asking.until_over().await;
     let answer = asking.answer(end, interrupted);
@@ -156,6 +170,7 @@ struct Asking<'a> {
     interrupts: &'a mut Interrupts,
     listener: &'a mut dyn AskListener,
     guard: Guard,
+    began: Moment,
     /// What the next invocation belongs to.
     thread: Thread,
     /// In that thread, the agent was told its prompt before.
@@ -170,12 +185,12 @@ struct Asking<'a> {
     announced: Option<String>,
     said: Option<String>,
     /// What an agent printed that writes for people.
-    printed: Vec<u8>,
+    printed: Printed,
     complaints: RedactedStream,
     denied: usize,
     patience: Duration,
-    /// How often a limit was met whose reset nobody knows.
-    unknown_limits: u32,
+    /// How often a limit was met.
+    limits_met: u32,
 }
 
 /// What follows an invocation.
@@ -226,10 +241,7 @@ impl Asking<'_> {
         if end.session_refused {
             return self.without_session(end);
         }
-        // What was not allowed will not be next time; a bound that was asked for is a bound.
-        let bounded = self.question.max_turns.is_some() && end.class == Class::TimedOut;
-        let denied = self.denied > 0 && !matches!(end.class, Class::Limit { .. });
-        let repeat = if bounded || denied { Repeat::Never } else { end.class.repeat(*repeats) };
+        let repeat = if self.is_final(&end) { Repeat::Never } else { end.class.repeat(*repeats) };
         let until = match repeat {
             Repeat::Never => return Step::Over(end),
             Repeat::Later(asked) => {
@@ -239,8 +251,8 @@ impl Asking<'_> {
                 clock::now().later(Duration::from_millis(millis(delay))).wall()
             }
             Repeat::Reset(known) => {
-                let until = known.unwrap_or_else(|| clock::now().later(unknown_reset(self.unknown_limits)).wall());
-                self.unknown_limits += u32::from(known.is_none());
+                let until = next_look(known, self.limits_met, clock::now().wall());
+                self.limits_met = self.limits_met.saturating_add(1);
                 if left(until) > self.patience {
                     return Step::Over(end);
                 }
@@ -248,8 +260,23 @@ impl Asking<'_> {
                 until
             }
         };
+        if self.time_left().is_some_and(|time| left(until) > time) {
+            return Step::Over(end);
+        }
         self.go_on();
         Step::After(end, until)
+    }
+
+    /// Whether nothing follows, whatever its class: a bound that was asked for is a bound.
+    fn is_final(&self, end: &AgentEnd) -> bool {
+        let bounded = self.question.max_turns.is_some() && end.class == Class::TimedOut;
+        bounded || self.time_left() == Some(Duration::ZERO) || stopped_by_denials(&end.class, self.denied)
+    }
+
+    /// What is left of the time that it may take.
+    fn time_left(&self) -> Option<Duration> {
+        let took = clock::now().since(self.began);
+        Some(self.question.timeout?.saturating_sub(took))
     }
 
     /// Takes the thread for the next invocation from where this one came to.
@@ -308,7 +335,7 @@ impl Asking<'_> {
         let text = if self.capabilities.structured {
             self.said.take()
         } else {
-            let printed = redactor.text(&String::from_utf8_lossy(&self.printed));
+            let printed = redactor.text(&std::mem::take(&mut self.printed).text());
             Some(printed.trim_end().to_owned()).filter(|text| !text.is_empty())
         };
         let end = match interrupted {
@@ -318,6 +345,12 @@ impl Asking<'_> {
         let session = self.session.take().filter(|_| self.capabilities.resumes);
         Answer { end, session, text, interrupted, denied: self.denied }
     }
+}
+
+/// Whether it got nowhere because of tools that it was not allowed to use, which it will not be next time either. An end
+/// that says itself what was wrong, such as a provider that is overloaded, is taken at its word.
+fn stopped_by_denials(class: &Class, denied: usize) -> bool {
+    denied > 0 && class.is_blind()
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -5,9 +5,16 @@ use std::time::Duration;
 use super::super::agent::prompt;
 use super::super::port::{AgentEnd, AgentEvent, Invocation, Task};
 use super::super::watch::TICK;
-use super::{AskEvent, Asking, Begins, Thread, millis, retold};
+use super::{AskEvent, Asking, Begins, Printed, Thread, millis, retold};
 use crate::policy::{Class, RedactedStream};
 use crate::system::process::{Interrupt, Piece, Stream, kill_group};
+
+/// Why an agent is not listened to any longer.
+enum Cut {
+    Interrupted(Interrupt),
+    /// Its time is over.
+    Late,
+}
 
 impl Asking<'_> {
     /// Starts the agent and listens until it is over. Leaves nothing of its group behind.
@@ -24,7 +31,12 @@ impl Asking<'_> {
         let heard = self.listen(invocation.as_mut()).await;
         let ended = match heard {
             Ok(end) => (end, None),
-            Err(interrupt) => (self.hear_out(invocation.as_mut()).await, Some(interrupt)),
+            Err(Cut::Interrupted(interrupt)) => (self.hear_out(invocation.as_mut()).await, Some(interrupt)),
+            Err(Cut::Late) => {
+                let end = self.hear_out(invocation.as_mut()).await;
+                let evidence = "it took as long as it may".to_owned();
+                (AgentEnd { class: Class::TimedOut, evidence, session_refused: false, ..end }, None)
+            }
         };
         drop(invocation);
         if let Some(group) = group {
@@ -40,7 +52,7 @@ impl Asking<'_> {
     fn begin(&mut self) {
         self.attempts += 1;
         (self.denied, self.announced, self.complaints) = (0, None, RedactedStream::default());
-        self.printed.clear();
+        self.printed = Printed::default();
         let (begins, session) = self.beginning();
         let session = match begins {
             Begins::Named => match &self.thread {
@@ -54,15 +66,14 @@ impl Asking<'_> {
     }
 
     fn start(&self) -> std::io::Result<Box<dyn Invocation>> {
-        let (begins, session) = self.beginning();
+        let (_, session) = self.beginning();
         let told = match &self.thread {
             Thread::Retold(earlier) => retold(earlier, &self.question.prompt),
             _ => prompt(&self.question.prompt, self.told, None),
         };
         let task = Task {
             prompt: &told,
-            // A session that is resumed has its own.
-            system: self.question.system.as_deref().filter(|_| begins != Begins::Resumed),
+            system: self.question.system.as_deref(),
             max_turns: self.question.max_turns,
             effort: self.question.effort,
             limits: self.question.limits,
@@ -71,15 +82,18 @@ impl Asking<'_> {
         self.question.backend.invoke(&task, session)
     }
 
-    async fn listen(&mut self, invocation: &mut dyn Invocation) -> Result<AgentEnd, Interrupt> {
+    async fn listen(&mut self, invocation: &mut dyn Invocation) -> Result<AgentEnd, Cut> {
         let mut ticks = tokio::time::interval(TICK);
         loop {
+            if self.time_left() == Some(Duration::ZERO) {
+                return Err(Cut::Late);
+            }
             tokio::select! {
                 event = invocation.next() => match event {
                     AgentEvent::Ended(end) => return Ok(end),
                     event => self.note(event),
                 },
-                interrupt = self.interrupts.next() => return Err(interrupt),
+                interrupt = self.interrupts.next() => return Err(Cut::Interrupted(interrupt)),
                 _ = ticks.tick() => self.guard.watch_orphans(),
             }
         }
@@ -136,7 +150,7 @@ impl Asking<'_> {
 
     fn output(&mut self, piece: &Piece) {
         match piece.stream {
-            Stream::Stdout if !self.capabilities.structured => self.printed.extend_from_slice(&piece.bytes),
+            Stream::Stdout if !self.capabilities.structured => self.printed.take(&piece.bytes),
             Stream::Stdout => {}
             Stream::Stderr => {
                 let safe = self.complaints.push(&self.question.redactor, &piece.bytes);

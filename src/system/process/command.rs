@@ -1,5 +1,6 @@
 //! What to start.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,6 +35,12 @@ impl Command {
             lasting: false,
             cut: Cut::Lines,
         }
+    }
+
+    /// The program, as it was given.
+    #[must_use]
+    pub fn program(&self) -> Cow<'_, str> {
+        self.program.to_string_lossy()
     }
 
     /// Appends arguments.
@@ -94,7 +101,7 @@ impl Command {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut command = tokio::process::Command::from(command);
         command.kill_on_drop(!self.lasting);
-        command.spawn().map(|child| Running::new(child, self.cut))
+        command.spawn().map(|child| Running::new(child, self.cut)).map_err(|error| self.too_long(error))
     }
 
     /// The same, to be talked with: its standard input is ours to write to, and its standard output comes by the [`Talk`].
@@ -106,7 +113,7 @@ impl Command {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut command = tokio::process::Command::from(command);
         command.kill_on_drop(!self.lasting);
-        let mut child = command.spawn()?;
+        let mut child = command.spawn().map_err(|error| self.too_long(error))?;
         let talk = Talk::with(&mut child);
         Ok((Running::new(child, self.cut), talk))
     }
@@ -153,6 +160,16 @@ impl Command {
             command.current_dir(folder);
         }
         command
+    }
+
+    /// The host does not say what it is that is too long.
+    fn too_long(&self, error: io::Error) -> io::Error {
+        if error.kind() != io::ErrorKind::ArgumentListTooLong {
+            return error;
+        }
+        let longest = self.arguments.iter().map(|argument| argument.len()).max().unwrap_or_default();
+        let why = format!("its longest argument has {longest} bytes, and Linux takes at most 131071 of one");
+        io::Error::new(error.kind(), format!("{error}: {why}"))
     }
 
     /// A relative path with a slash is ambiguous once a folder is set: the host may resolve it in ours or in the child's.

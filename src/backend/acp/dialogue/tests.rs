@@ -228,7 +228,8 @@ fn what_stands_before_the_prompt_may_fail() {
 fn whoever_asks_is_answered_and_what_is_denied_is_told() {
     let asks = |id: i64, kind: &str| {
         let options = json!([{ "optionId": "y", "kind": "allow_once" }, { "optionId": "n", "kind": "reject_once" }]);
-        let params = json!({ "sessionId": "s-1", "toolCall": { "toolCallId": "t", "kind": kind }, "options": options });
+        let call = json!({ "toolCallId": "t", "kind": kind, "locations": [{ "path": "/w/x" }] });
+        let params = json!({ "sessionId": "s-1", "toolCall": call, "options": options });
         json!({ "jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": params })
     };
     let outcome = |option: &str| json!({ "outcome": { "outcome": "selected", "optionId": option } }).to_string();

@@ -59,3 +59,25 @@ fn its_own_retries_are_told() {
     assert!(printed > 0);
     assert_eq!(events, vec![E::Retrying { status: None, wait: None }; printed]);
 }
+
+#[test]
+fn the_answer_is_the_last_one_of_the_conversation() {
+    let last = "TO LLM 1\nUSER a\nLLM RESPONSE 2\nASSISTANT one\nTO LLM 3\nUSER ASSISTANT not this\nLLM RESPONSE 4\n\
+                ASSISTANT two\nASSISTANT \nASSISTANT   lines: LLM RESPONSE 5\n";
+    for (history, said) in [
+        (last, Some("two\n\n  lines: LLM RESPONSE 5")),
+        ("TO LLM 1\nUSER a\n", None),
+        ("TO LLM 1\nUSER a\nLLM RESPONSE 2\nASSISTANT \n", None),
+        ("", None),
+    ] {
+        assert_eq!(answer(history).as_deref(), said, "{history}");
+    }
+    let home = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| PathBuf::from(format!("{}/fixtures/transcripts/aider/{name}", env!("CARGO_MANIFEST_DIR")));
+    let end = |history| {
+        let recorded = Recorded::new(home.path().to_path_buf(), |_, _| None, None);
+        Transcript::new(recorded, history).end(&Exit::Exited(0))
+    };
+    assert_eq!(end(place("success.history.txt")), [E::Said("All done.".to_owned())]);
+    assert_eq!(end(place("nowhere.txt")), []);
+}

@@ -61,6 +61,11 @@ fn the_exit_code_alone_changes_no_class() {
 fn a_session_that_is_not_there_is_told_from_one_that_failed() {
     assert!(read("resume-unknown", true, &Exit::Exited(1)).1.session_refused);
     assert!(!read("resume-unknown", true, &Exit::Signalled(9)).1.session_refused, "killed before it could look");
+    // As root, which it refuses; in a container that does not run; killed in one.
+    for code in [0, 1, 127, 137] {
+        let silence = Transcript::new(true).verdict(&Exit::Exited(code));
+        assert!(!silence.session_refused && silence.class == Class::Lost, "{code}");
+    }
     for case in ["resume", "authentication", "sigterm-waiting"] {
         assert!(!read(case, true, &Exit::Exited(1)).1.session_refused, "{case}");
     }

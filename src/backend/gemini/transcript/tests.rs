@@ -3,7 +3,8 @@
 use super::*;
 use crate::backend::process::Reader as _;
 use crate::backend::recorded::Recorded;
-use crate::runner::AgentEvent as E;
+use crate::backend::refusal::Resumption;
+use crate::runner::{AgentEvent as E, Surroundings};
 
 fn path(name: &str) -> String {
     format!("{}/fixtures/transcripts/gemini/{name}.jsonl", env!("CARGO_MANIFEST_DIR"))
@@ -71,12 +72,15 @@ fn an_answer_comes_in_pieces_and_the_context_from_the_session_file() {
 #[test]
 fn a_session_is_refused_when_it_never_began() {
     let home = tempfile::tempdir().expect("a folder");
-    let refused = |resumes, exit| {
-        Transcript::new(resumes, Recorded::new(home.path().to_path_buf(), |_, _| None, None))
-            .verdict(&exit)
-            .session_refused
+    let refused = |earlier, exit: &Exit| {
+        let resumption = Resumption::of(earlier, &Surroundings::default());
+        let recorded = Recorded::new(home.path().to_path_buf(), |_, _| None, None);
+        Transcript::new(resumption, recorded).verdict(exit).session_refused
     };
     assert_eq!(recorded("resume-unknown"), "");
-    assert!(refused(true, Exit::Exited(42)));
-    assert!(!refused(false, Exit::Exited(42)) && !refused(true, Exit::Signalled(9)));
+    assert!(refused(Some("s"), &Exit::Exited(42)));
+    // New; nobody is logged in; killed.
+    for (earlier, exit) in [(None, Exit::Exited(42)), (Some("s"), Exit::Exited(41)), (Some("s"), Exit::Signalled(9))] {
+        assert!(!refused(earlier, &exit), "{earlier:?} {exit}");
+    }
 }

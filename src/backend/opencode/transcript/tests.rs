@@ -1,7 +1,7 @@
 //! What is read from recorded runs.
 
 use super::*;
-use crate::runner::AgentEvent as E;
+use crate::runner::{AgentEvent as E, Surroundings};
 
 fn recorded(name: &str) -> String {
     let path = format!("{}/fixtures/transcripts/opencode/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
@@ -10,9 +10,9 @@ fn recorded(name: &str) -> String {
 
 /// Everything that is read from some lines, and the verdict.
 fn understood<'a>(lines: impl IntoIterator<Item = &'a str>, exit: &Exit) -> (Vec<E>, Verdict) {
-    let mut transcript = Transcript::new(true);
+    let mut transcript = Transcript::new(Resumption::of(Some("s"), &Surroundings::default()));
     let mut events: Vec<E> = lines.into_iter().flat_map(|line| transcript.line(line)).collect();
-    events.extend(transcript.end());
+    events.extend(transcript.end(exit));
     (events, transcript.verdict(exit))
 }
 
@@ -87,4 +87,7 @@ fn the_summary_of_a_compaction_is_neither_an_answer_nor_the_context() {
 fn a_session_that_is_not_there_is_refused() {
     let (events, verdict) = read("resume-unknown", &Exit::Exited(1));
     assert!(events.is_empty() && verdict.session_refused, "{events:?}");
+    for code in [0, 2, 127, 137] {
+        assert!(!read("resume-unknown", &Exit::Exited(code)).1.session_refused, "{code}");
+    }
 }

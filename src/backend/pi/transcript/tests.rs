@@ -1,13 +1,13 @@
 //! What is read from recorded runs.
 
 use super::*;
-use crate::runner::AgentEvent as E;
+use crate::runner::{AgentEvent as E, Surroundings};
 
 /// Everything that is read from a recording, and the verdict.
 fn read(case: &str, exit: &Exit) -> (Vec<E>, Verdict) {
     let path = format!("{}/fixtures/transcripts/pi/{case}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let mut transcript = Transcript::new(true);
+    let mut transcript = Transcript::new(Resumption::of(Some("s"), &Surroundings::default()));
     (text.lines().flat_map(|line| transcript.line(line)).collect(), transcript.verdict(exit))
 }
 
@@ -59,7 +59,7 @@ fn a_retry_of_its_own_is_told_with_status_and_pause() {
 
 #[test]
 fn a_compaction_that_it_finished_is_told() {
-    let mut transcript = Transcript::new(false);
+    let mut transcript = Transcript::new(Resumption::default());
     assert!(transcript.line(r#"{"type":"compaction_start","reason":"overflow"}"#).is_empty());
     assert!(transcript.line(r#"{"type":"compaction_end","reason":"overflow","aborted":true}"#).is_empty());
     let events = transcript.line(r#"{"type":"compaction_end","reason":"overflow","result":{"tokensBefore":9}}"#);
@@ -71,5 +71,8 @@ fn a_session_that_is_not_there_or_elsewhere_is_refused() {
     for code in [0, 1] {
         let (events, verdict) = read("resume-unknown", &Exit::Exited(code));
         assert!(events.is_empty() && verdict.session_refused && verdict.class == Class::Lost, "{code}: {events:?}");
+    }
+    for code in [2, 127, 137] {
+        assert!(!read("resume-unknown", &Exit::Exited(code)).1.session_refused, "{code}");
     }
 }

@@ -3,7 +3,8 @@
 use super::*;
 use crate::backend::process::Reader as _;
 use crate::backend::recorded::Recorded;
-use crate::runner::AgentEvent as E;
+use crate::backend::refusal::Resumption;
+use crate::runner::{AgentEvent as E, Surroundings};
 
 fn recorded(name: &str) -> String {
     let path = format!("{}/fixtures/transcripts/qwen/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
@@ -73,8 +74,40 @@ fn a_failure_that_is_printed_like_an_answer_is_none() {
 }
 
 #[test]
+fn a_failure_that_an_old_version_calls_a_success_is_none() {
+    let old = "0.15.10";
+    let transient = Class::Transient { wait: None };
+    for (version, tokens, turns, answer, class) in [
+        (old, 0, 1, "[API Error: 401 Incorrect API key]", Class::Permanent),
+        (old, 0, 1, "[API Error: 400 too long]", Class::Permanent),
+        (old, 0, 1, "[API Error: 500 broken]", transient.clone()),
+        (old, 0, 1, "Error 401 is [API Error: Model stream ended without a finish reason.]", transient.clone()),
+        (old, 0, 1, "Error 401 is what the model speaks of.", transient.clone()),
+        (old, 5000, 1, "[API Error: 401] is what it says.", Class::Done),
+        (old, 0, 0, "Context compressed (9030 -> 1060).", Class::Done),
+        // A provider that counts no tokens.
+        ("0.24.4", 0, 1, "All done.", Class::Done),
+        ("1.0.0", 0, 1, "All done.", Class::Done),
+        ("", 0, 1, "All done.", transient.clone()),
+    ] {
+        let mut facts = Facts::default();
+        let answered = class == Class::Done;
+        let lines = [
+            serde_json::json!({ "type": "system", "subtype": "init", "session_id": "s", "qwen_code_version": version }),
+            serde_json::json!({ "type": "assistant", "parent_tool_use_id": null,
+                "message": { "content": [{ "type": "text", "text": answer }], "usage": { "input_tokens": tokens } } }),
+            serde_json::json!({ "type": "result", "subtype": "success", "is_error": false, "num_turns": turns, "result": answer }),
+        ];
+        let events: Vec<E> = lines.iter().flat_map(|line| facts.stream(&line.to_string())).collect();
+        let verdict = facts.verdict(&Exit::Exited(0));
+        assert_eq!(verdict.class, class, "{version} {tokens} {answer}: {}", verdict.evidence);
+        assert_eq!(events.contains(&E::Said(answer.to_owned())), answered, "{version} {tokens} {answer}: {events:?}");
+    }
+}
+
+#[test]
 fn a_success_without_an_answer_is_none() {
-    let mut facts = Facts::default();
+    let mut facts = Facts { honest: true, ..Facts::default() };
     facts.stream(r#"{"type":"result","subtype":"success","is_error":false,"result":"","permission_denials":[{}]}"#);
     assert_eq!(facts.verdict(&Exit::Exited(0)).class, Class::Lost, "it stops so at a limit of tokens of its own");
 }
@@ -101,10 +134,20 @@ fn its_own_retries_are_told_with_their_status() {
 fn a_session_is_refused_when_it_never_began() {
     let home = tempfile::tempdir().expect("a folder");
     let nothing = || Recorded::new(home.path().to_path_buf(), |_, _| None, None);
-    let refused = |resumes, exit| Transcript::new(resumes, nothing()).verdict(&exit).session_refused;
+    let refused = |earlier, printed: &str, exit: &Exit| {
+        let mut transcript = Transcript::new(Resumption::of(earlier, &Surroundings::default()), nothing());
+        transcript.line(printed);
+        transcript.verdict(exit).session_refused
+    };
     assert_eq!(recorded("resume-unknown"), "");
-    assert!(refused(true, Exit::Exited(1)));
-    assert!(
-        !refused(false, Exit::Exited(1)) && !refused(true, Exit::Exited(130)) && !refused(true, Exit::Signalled(9))
-    );
+    assert!(refused(Some("s"), "", &Exit::Exited(1)));
+    // New; nobody is logged in, which it says; interrupted; killed.
+    for (earlier, printed, exit) in [
+        (None, "", Exit::Exited(1)),
+        (Some("s"), r#"{"type":"result","subtype":"error_during_execution","is_error":true}"#, Exit::Exited(1)),
+        (Some("s"), "", Exit::Exited(130)),
+        (Some("s"), "", Exit::Signalled(9)),
+    ] {
+        assert!(!refused(earlier, printed, &exit), "{earlier:?} {printed} {exit}");
+    }
 }

@@ -29,6 +29,18 @@ fn codes_signals_and_failed_starts_are_told_apart() {
 }
 
 #[test]
+fn an_argument_that_is_too_long_is_measured() {
+    block(async {
+        let Exit::SpawnFailed(error) = all(&sh("true").args(["x".repeat(200_000)])).await.1 else {
+            panic!("it started")
+        };
+        assert_eq!(error.kind(), std::io::ErrorKind::ArgumentListTooLong);
+        assert!(error.to_string().ends_with("has 200000 bytes, and Linux takes at most 131071 of one"), "{error}");
+        assert!(matches!(all(&sh("true").args(["x".repeat(100_000)])).await.1, Exit::Exited(0)));
+    });
+}
+
+#[test]
 fn output_arrives_in_full_before_the_end() {
     block(async {
         let (text, exit) = all(&sh("echo one; printf two; echo err >&2; exit 3").env("X", "1")).await;
