@@ -34,7 +34,8 @@ fn reports(candidates: &[Candidate<AgentProfile>], only: Option<&str>) -> BTreeM
     let options = RigOptions::new(7, PathBuf::from(env!("CARGO_BIN_EXE_loa-conform")));
     let rig = AgentRig::new(options, PathBuf::from("/nowhere"));
     let selection = Selection { only: only.map(str::to_owned), ..Selection::default() };
-    let options = SurveyOptions { selection, jobs: 6, timing_jobs: 6, ..SurveyOptions::default() };
+    // Most of it is waiting.
+    let options = SurveyOptions { selection, jobs: 16, timing_jobs: 16, ..SurveyOptions::default() };
     let reports = survey(&suite(), candidates, &rig, &options, &|_| {});
     let problems: Vec<_> = reports.iter().filter_map(|report| report.problem.as_ref()).collect();
     assert!(problems.is_empty(), "{problems:?}");

@@ -2,6 +2,7 @@
 //! recomputed from it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -186,4 +187,32 @@ pub struct ProcessSeen {
     pub pid: u32,
     /// Its command line.
     pub command: String,
+}
+
+impl ProcessSeen {
+    /// The same with paths below this folder named from there: where a checkout lies is no finding.
+    #[must_use]
+    pub(super) fn seen_from(self, folder: &Path) -> Self {
+        match folder.to_string_lossy().as_ref() {
+            "" | "/" => self,
+            folder => Self { command: self.command.replace(&format!("{folder}/"), ""), ..self },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_told_of_without_the_place_of_the_checkout() {
+        let told = |folder: &str, command: &str| {
+            ProcessSeen { pid: 7, command: command.to_owned() }.seen_from(Path::new(folder)).command
+        };
+        assert_eq!(told("/home/me/loa", "/home/me/loa/.agents/x exec /home/me/loa/y"), ".agents/x exec y");
+        assert_eq!(told("/home/me/loa", "/home/me/loaded/x"), "/home/me/loaded/x");
+        for nowhere in ["", "/"] {
+            assert_eq!(told(nowhere, "sh -c /bin/true"), "sh -c /bin/true");
+        }
+    }
 }

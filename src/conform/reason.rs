@@ -62,7 +62,7 @@ vocabulary! {
         WentOn = "went-on",
         /// There was no retry.
         NoRetry = "no-retry",
-        /// No phase succeeded before, so there is no gap to compare with.
+        /// There is nothing to compare with: no phase succeeded before, or a plain run says nothing of it.
         NoBaseline = "no-baseline",
         /// The wait before a retry was too short.
         RetriedTooSoon = "retried-too-soon",

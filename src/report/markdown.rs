@@ -37,7 +37,15 @@ pub fn readme_block(report: &ConformanceReport, agents: &[ConformanceReport], na
     let reports = if name == "agents" { agents } else { std::slice::from_ref(report) };
     let mut sources: Vec<String> = reports.iter().map(provenance).collect();
     sources.dedup();
-    Some(format!("{table}\n{legend}.\n\n{}\n", sources.join("\n\n")))
+    Some(format!("{table}\n{}{legend}.\n\n{}\n", problems(reports), sources.join("\n\n")))
+}
+
+/// Why rows could not run, an item each.
+fn problems(reports: &[ConformanceReport]) -> String {
+    let rows = reports.iter().flat_map(|report| &report.runtimes);
+    let items = rows.filter_map(|row| Some(format!("- {} could not run: {}\n", row.runtime, row.problem.as_ref()?)));
+    let items: String = items.collect();
+    if items.is_empty() { items } else { items + "\n" }
 }
 
 /// A README with every block written anew; that of the agents only where agents were measured. Text outside of the markers

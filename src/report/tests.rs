@@ -174,6 +174,11 @@ fn the_agents_have_a_table_of_their_own_in_the_readme() {
     assert!(block.contains("| mine | mine 1.0 | 2026-11-20 | None 0/1, 1 failed |"), "{block}");
     assert!(block.contains("| Agent | Version | Measured | Exit Status | Sessions | Context | Control |"), "{block}");
     assert!(!written[..written.len() - block.len()].contains("Exit Status"), "the profiles share a table");
+    assert!(!block.contains("could not run:"), "{block}");
+    let mut without = agents();
+    without.runtimes[0].problem = Some("nobody has it".to_owned());
+    let written = readme(&text, &report(), &[without]).expect("all blocks are there");
+    assert!(written.contains("| could not run |") && written.contains("\n- mine could not run: nobody has it\n"));
 }
 
 #[test]

@@ -33,6 +33,14 @@ pub enum AgentExpectation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_most: Option<usize>,
     },
+    /// A request that failed was made again: all requests of the step end with the same message, which holds this text, side
+    /// requests aside.
+    TriedAgain {
+        /// Which step, counted from 0.
+        step: usize,
+        /// A text of the prompt.
+        text: String,
+    },
     /// The waits between the requests of the step.
     Gaps {
         /// Which step, counted from 0.
@@ -48,6 +56,13 @@ pub enum AgentExpectation {
     },
     /// The stream tells, in fields and not in prose, that the run failed and of which class the failure is.
     Told {
+        /// Which step, counted from 0.
+        step: usize,
+        /// The class.
+        class: FailureClass,
+    },
+    /// Whatever the stream tells, it is no failure of this class.
+    NotTold {
         /// Which step, counted from 0.
         step: usize,
         /// The class.
@@ -145,7 +160,8 @@ pub enum AgentExpectation {
     EffortSent {
         /// Which step, counted from 0.
         step: usize,
-        /// The word for it. A request that counts tokens instead must count others than in a run in which nothing was said.
+        /// The word for it. A request that counts tokens instead must count fewer for `low`, and more for `high`, than in a run in
+        /// which nothing was said.
         level: String,
     },
     /// The first request of the step holds this text of the memory file.

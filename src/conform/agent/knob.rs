@@ -31,7 +31,7 @@ impl AgentKnobWay {
     /// What turns it to this value of the case's unit.
     pub(in crate::conform) fn set(&self, value: &KnobValue) -> Turned {
         let value = match value {
-            KnobValue::Figure(figure) => Value::from(figure / self.per.max(1)),
+            KnobValue::Figure(figure) => Value::from(figure / self.per.max(1) + self.plus),
             KnobValue::Word(word) => Value::from(word.as_str()),
         };
         let text = words(&value);
@@ -94,6 +94,13 @@ mod tests {
         assert_eq!(turned.json["settings.json"], expected);
         let words = turned.in_words();
         assert!(words.starts_with("LIMIT=3s --limit=3 settings.json: {") && words.contains("\"wait\":3"), "{words}");
+    }
+
+    #[test]
+    fn one_retry_is_two_attempts() {
+        let way: AgentKnobWay =
+            serde_json::from_value(json!({"argv": ["{value}"], "plus": 1, "default": "none"})).expect("a way");
+        assert_eq!(way.set(&KnobValue::Figure(1)).argv, ["2"]);
     }
 
     #[test]

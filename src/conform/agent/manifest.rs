@@ -49,6 +49,9 @@ pub struct AgentManifest {
     /// Arguments that make it work in `{folder}` instead of where it is started; they take the place of `{knobs}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub folder: Argv,
+    /// Words that stand in the verbs for the sake of `{prompt}` alone, such as `-p`: a call without a prompt has none of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompt_option: Argv,
     /// What a case may change.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub knobs: BTreeMap<AgentKnob, AgentKnobWay>,
@@ -70,6 +73,9 @@ pub struct AgentManifest {
     /// How to get the program, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub install: Option<String>,
+    /// Why nobody can measure it: then it is never started, and its row says this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out_of_reach: Option<String>,
 }
 
 /// Something in every case that differs from the makers' default: exactly one of `env`, `flag` and `file`.
@@ -91,7 +97,7 @@ pub struct Setting {
     pub why: String,
 }
 
-/// How a knob is turned. `{value}` is the case's word, or its figure divided by `per`.
+/// How a knob is turned. `{value}` is the case's word, or its figure divided by `per`, and `plus` more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentKnobWay {
@@ -112,6 +118,9 @@ pub struct AgentKnobWay {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub per: u64,
+    /// What is added then: an agent that counts attempts counts one more than it retries.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub plus: u64,
     /// What its makers' default is.
     pub default: String,
 }
@@ -279,4 +288,9 @@ pub struct SideRequest {
 
 fn one() -> u64 {
     1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(figure: &u64) -> bool {
+    *figure == 0
 }

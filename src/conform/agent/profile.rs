@@ -142,8 +142,10 @@ impl AgentExpectation {
             Self::Ends { step, .. }
             | Self::NoSuccess { step }
             | Self::Requests { step, .. }
+            | Self::TriedAgain { step, .. }
             | Self::Gaps { step, .. }
             | Self::Told { step, .. }
+            | Self::NotTold { step, .. }
             | Self::SessionAtFirst { step }
             | Self::SameSession { step }
             | Self::Carried { step, .. }
@@ -172,7 +174,9 @@ impl AgentExpectation {
             Self::Gaps { at_least, each_ms, growth, .. } => *at_least == 0 || (each_ms.is_none() && growth.is_none()),
             Self::Carried { texts, .. } | Self::ResumedOrRefused { texts, .. } => texts.is_empty(),
             Self::Apart { texts, .. } => texts.iter().any(String::is_empty) || texts[0] == texts[1],
-            Self::AnswerTold { text, .. } | Self::MemoryRead { text, .. } => text.is_empty(),
+            Self::AnswerTold { text, .. } | Self::MemoryRead { text, .. } | Self::TriedAgain { text, .. } => {
+                text.is_empty()
+            }
             Self::EffortSent { level, .. } => level.is_empty(),
             Self::ToolExit { marker, .. } => marker.is_empty(),
             _ => false,

@@ -31,7 +31,8 @@ pub(super) fn is_one(signs: &[Sign], event: &Value) -> bool {
 /// The text that an event names by one of these signs.
 pub(super) fn read(signs: &[Sign], event: &Value) -> Option<String> {
     let mut found = signs.iter().filter(|sign| matches(&sign.when, event));
-    found.find_map(|sign| event.pointer(sign.read.as_deref()?)?.as_str().map(str::to_owned))
+    let text = |sign: &Sign| event.pointer(sign.read.as_deref()?)?.as_str().map(str::to_owned);
+    found.find_map(|sign| text(sign).filter(|text| !text.is_empty()))
 }
 
 /// The session that a step's stream names first.
@@ -96,10 +97,10 @@ fn word(found: &Value) -> Option<String> {
     }
 }
 
-/// The sum of the figures at these pointers; nothing where there is none at any.
+/// The sum of the figures at these pointers; nothing where there is none at any, or where no count can be so high.
 fn sum(event: &Value, pointers: &[String]) -> Option<u64> {
     let figures = pointers.iter().filter_map(|pointer| event.pointer(pointer)?.as_u64());
-    figures.reduce(|sum, figure| sum + figure)
+    figures.map(Some).reduce(|sum, figure| sum?.checked_add(figure?)).flatten()
 }
 
 /// How many tokens the context has, by the last event that tells it.
@@ -153,6 +154,7 @@ mod tests {
         for (lines, found) in [
             (&["hello", "[1]", r#"{"type":"other","id":"x"}"#, r#"{"type":"start","id":"a"}"#][..], Some("a")),
             (&[r#"{"type":"init"}"#, r#"{"type":"init","id":"b"}"#], Some("b")),
+            (&[r#"{"type":"init","id":""}"#], None),
             (&[r#"say {"type":"init","id":"b"}"#], None),
         ] {
             assert_eq!(session(&signs, &step(lines)).as_deref(), found);
@@ -184,5 +186,7 @@ mod tests {
         let signs = signs.usage.expect("given");
         let (_, input, output) = usage(&signs, &step(&lines)).expect("told");
         assert_eq!((input, output), (7, 3));
+        let flood = format!(r#"{{"t":"u","in":{},"cached":1,"out":1}}"#, u64::MAX);
+        assert!(usage(&signs, &step(&[&flood])).is_none(), "no count is so high");
     }
 }

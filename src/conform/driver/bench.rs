@@ -158,8 +158,8 @@ impl<'a> Bench<'a> {
             Some(Spoilt::NoPrompt) | None => Vec::new(),
         };
         let left_out = |word: &String| {
-            let prompt = spoilt == Some(Spoilt::NoPrompt) && word.contains("{prompt}");
-            prompt || turned.iter().any(|it| it.drop.contains(word))
+            let prompt = *word == "{prompt}" || self.manifest.prompt_option.contains(word);
+            (spoilt == Some(Spoilt::NoPrompt) && prompt) || turned.iter().any(|it| it.drop.contains(word))
         };
         let expanded = template.iter().filter(|word| !left_out(word)).flat_map(|word| match word.as_str() {
             "{knobs}" => turned.iter().flat_map(|it| it.argv.clone()).chain(spoiling.clone()).collect(),

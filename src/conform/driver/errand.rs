@@ -1,6 +1,6 @@
 //! One case of an agent, step by step: a fresh place, a scripted model, every step in a chamber of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use crate::conform::{
     AgentCase, AgentEnd, AgentManifest, AgentObservation, AgentStep, AgentStepSeen, Disturbance, Errand, Millis,
     Occasion, OutputLine, SignalSent, WhichSession,
 };
+use crate::system::env;
 use crate::system::process::{Exit, Stream, signal_name};
 
 /// How often a running step is looked at.
@@ -26,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// How long after its occasion a signal is sent: what made the file may still be about to start what comes after it, and
 /// whatever dies before it has a child leaves none behind.
 const UNDER_WAY: Millis = 300;
-/// Bytes of output that are kept of a step.
+/// Bytes that are kept of the beginning of each stream of a step, and of its end.
 const KEPT: usize = 8 << 20;
 
 /// Does what a case says to the agent of a manifest and writes down what was seen. A fault of the rig is part of it.
@@ -149,7 +150,9 @@ impl Bench<'_> {
         };
         let mut watch = Watch { bench: self, errand, asked_before, seen: Sighting::default() };
         watch.attend(Chamber::start(&spec).await.map_err(said)?).await?;
-        let Sighting { end, ended, signal, output, left, .. } = watch.seen;
+        let Sighting { end, ended, signal, said: [out, err], left, .. } = watch.seen;
+        let mut output: Vec<OutputLine> = [out, err].into_iter().flat_map(Said::lines).collect();
+        output.sort_by_key(|line| line.at);
         Ok(AgentStepSeen {
             verb: verb.to_owned(),
             argv: argv.iter().enumerate().map(|(place, word)| self.named(word, place, template)).collect(),
@@ -182,11 +185,40 @@ struct Sighting {
     /// When the occasion of the signal was there.
     occasion: Option<Millis>,
     signal: Option<SignalSent>,
-    output: Vec<OutputLine>,
-    bytes: usize,
+    /// Standard output, and standard error.
+    said: [Said; 2],
     left: Vec<crate::conform::ProcessSeen>,
     /// Why the judge ended it, if it did.
     cut: Option<AgentEnd>,
+}
+
+/// What is kept of a stream: its beginning and its end, for what tells how a run went stands last.
+#[derive(Debug, Default)]
+struct Said {
+    first: Vec<OutputLine>,
+    last: VecDeque<OutputLine>,
+    /// Bytes of either.
+    bytes: [usize; 2],
+}
+
+impl Said {
+    fn add(&mut self, line: OutputLine, room: usize) {
+        let length = line.text.len();
+        if self.last.is_empty() && self.bytes[0] + length <= room {
+            self.bytes[0] += length;
+            self.first.push(line);
+            return;
+        }
+        self.bytes[1] += length;
+        self.last.push_back(line);
+        while self.bytes[1] > room {
+            self.bytes[1] -= self.last.pop_front().map_or(self.bytes[1], |line| line.text.len());
+        }
+    }
+
+    fn lines(self) -> impl Iterator<Item = OutputLine> {
+        self.first.into_iter().chain(self.last)
+    }
 }
 
 impl Watch<'_> {
@@ -216,18 +248,18 @@ impl Watch<'_> {
         let at = self.bench.now();
         match happening {
             Happening::Said { stream, line } => {
-                self.seen.bytes += line.len();
-                if self.seen.bytes <= KEPT {
-                    let stream = if stream == Stream::Stdout { "stdout" } else { "stderr" };
-                    self.seen.output.push(OutputLine { at, stream: stream.to_owned(), text: line });
-                }
+                let (place, name) = if stream == Stream::Stdout { (0, "stdout") } else { (1, "stderr") };
+                self.seen.said[place].add(OutputLine { at, stream: name.to_owned(), text: line }, KEPT);
             }
             Happening::OutOfTime => self.seen.cut = Some(AgentEnd::OutOfTime),
             Happening::Ended(exit) => {
                 self.seen.ended = Some(at);
                 self.seen.end = Some(self.seen.cut.take().unwrap_or_else(|| ended(&exit)));
             }
-            Happening::Left(left) => self.seen.left = left,
+            Happening::Left(left) => {
+                let here = env::current_dir().unwrap_or_default();
+                self.seen.left = left.into_iter().map(|it| it.seen_from(&here)).collect();
+            }
         }
     }
 
@@ -296,6 +328,18 @@ fn like(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_flood_the_beginning_and_the_end_are_kept() {
+        let mut said = Said::default();
+        for at in 0..10 {
+            said.add(OutputLine { at, stream: "stdout".to_owned(), text: "1234".to_owned() }, 12);
+        }
+        assert_eq!(said.lines().map(|line| line.at).collect::<Vec<_>>(), [0, 1, 2, 7, 8, 9]);
+        let mut said = Said::default();
+        said.add(OutputLine { at: 0, stream: "stdout".to_owned(), text: "12345".to_owned() }, 4);
+        assert_eq!(said.lines().count(), 0, "no line is longer than what is kept");
+    }
 
     #[test]
     fn an_unknown_session_has_the_form_of_a_known_one() {

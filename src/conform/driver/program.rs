@@ -144,6 +144,9 @@ pub(in crate::conform) async fn identify_agent(
     judge: &Path,
     programs: &Path,
 ) -> Identity {
+    if let Some(why) = &manifest.out_of_reach {
+        return Identity { problem: Some(why.clone()), ..Identity::default() };
+    }
     let places = Places::new(dir, judge).preferring(programs);
     let identity = Identity { program: places.locate(&manifest.run), ..Identity::default() };
     if identity.program.is_none() {
@@ -330,5 +333,22 @@ mod tests {
         let made = json!({ "run": ["{dir}/made"], "build": ["sh", "-c", "echo > made"] });
         let made = ask_who(&manifest(&made), place.path());
         assert!(made.built && made.problem.is_none() && made.program.is_some());
+    }
+
+    #[test]
+    fn what_is_out_of_reach_is_never_started() {
+        let place = tempfile::tempdir().expect("a folder");
+        let asked = |out_of_reach: Option<&str>| {
+            let manifest: AgentManifest = serde_json::from_value(json!({
+                "agent": "x", "run": ["sh"], "version": ["sh", "-c", "echo > started"], "out_of_reach": out_of_reach,
+            }))
+            .expect("a manifest");
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(identify_agent(&manifest, place.path(), Path::new("/j"), Path::new("/p")))
+        };
+        let identity = asked(Some("nobody answers"));
+        assert_eq!((identity.problem.as_deref(), identity.program), (Some("nobody answers"), None));
+        assert!(!place.path().join("started").exists());
+        assert!(asked(None).problem.is_none() && place.path().join("started").exists());
     }
 }

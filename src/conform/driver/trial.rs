@@ -18,7 +18,7 @@ use super::record::Record;
 use super::stage::Stage;
 use super::verb::{Call, SETTLED_POLLS, Watch, end_all};
 use super::work::Way;
-use crate::conform::census::{Resident, residents};
+use crate::conform::census::residents;
 use crate::conform::draw::{Script, draw};
 use crate::conform::journal::{self, Footprint};
 use crate::conform::rig::RigOptions;
@@ -29,6 +29,7 @@ use crate::conform::{
     AdapterAsk, Argv, Case, Drive, FileSeen, Knob, Manifest, Millis, Observation, ProcessEnd, ProcessSeen, ReportSeen,
     Sight, Step, StepSeen, TimeMethod, Verb,
 };
+use crate::system::env;
 use crate::system::process::{Captured, Command, Exit, capture};
 use crate::system::{files, ids};
 
@@ -390,7 +391,8 @@ impl<'a> Trial<'a> {
         loop {
             let left = residents(&self.lab.mark());
             if left.is_empty() || now() >= until {
-                return left.iter().map(Resident::seen).collect();
+                let here = env::current_dir().unwrap_or_default();
+                return left.iter().map(|it| it.seen().seen_from(&here)).collect();
             }
             sleep(LOOK).await;
         }

@@ -32,3 +32,4 @@ pub use kind::MODEL_SCRIPT;
 pub use script::{ErrorKind, ErrorReply, Point, Route, Script, Step, Stop, Then, Usage};
 pub use seen::{Answered, By, Effort, Prompt, RequestSeen, Said, ToolResult};
 pub use server::{Model, ModelError, Options};
+pub(in crate::conform) use shell::is_named_so as is_shell;

@@ -3,18 +3,21 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::seen::{RequestSeen, Said};
+use super::seen::{Prompt, RequestSeen};
 use crate::conform::Millis;
 use crate::system::clock::{self, Moment};
 
-/// Bytes of conversations that are kept; requests beyond are recorded without theirs.
+/// Bytes of what was said that are kept; requests beyond are recorded without it, and say so.
 const MOST_KEPT: usize = 128 << 20;
+
+/// What is said of a request that came too late to be kept: nothing can be judged by it.
+const FULL: &str = "the record of what was asked is full";
 
 /// Everything that was asked so far.
 #[derive(Debug)]
 pub(super) struct Record {
     epoch: Moment,
-    /// How many bytes of conversations are kept.
+    /// How many bytes of what was said are kept.
     room: usize,
     kept: Mutex<Kept>,
     changed: Condvar,
@@ -58,12 +61,11 @@ impl Record {
         let entry = Entry { number: kept.requests.len() as u64, at: self.now(), before: kept.main };
         let (mut request, rest) = make(entry);
         if let Some(prompt) = &mut request.prompt {
-            let bytes = prompt.system.len() + prompt.conversation.iter().map(Said::size).sum::<usize>();
-            if kept.bytes + bytes > self.room {
-                prompt.conversation.clear();
-                prompt.system.clear();
+            if kept.bytes + prompt.size() > self.room {
+                *prompt = Prompt { stream: prompt.stream, ..Prompt::default() };
+                request.fault.get_or_insert_with(|| FULL.to_owned());
             } else {
-                kept.bytes += bytes;
+                kept.bytes += prompt.size();
             }
         }
         kept.main += u64::from(request.is_main());
@@ -131,7 +133,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::conform::model::{Answered, By, Dialect, Prompt};
+    use crate::conform::model::seen::Said;
+    use crate::conform::model::{Answered, By, Dialect};
 
     fn request(entry: Entry, by: By, words: &str) -> RequestSeen {
         let conversation = vec![Said::Text { role: "user".to_owned(), text: words.to_owned() }];
@@ -174,6 +177,8 @@ mod tests {
             .map(|request| request.prompt.as_ref().map_or(9, |p| p.conversation.len()))
             .collect();
         assert_eq!(kept, [1, 0, 1], "a short one still fits");
+        let faults: Vec<bool> = record.requests().iter().map(|request| request.fault.is_some()).collect();
+        assert_eq!(faults, [false, true, false]);
     }
 
     #[test]

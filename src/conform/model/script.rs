@@ -158,7 +158,7 @@ pub struct ErrorReply {
     /// The message, instead of the vendor's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// How many seconds the server asks to wait: in the header `retry-after` and, by Google, in the body.
+    /// How many seconds the server asks to wait: in the header `retry-after`, or, by Google, in the body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u32>,
     /// Headers besides the vendor's own, such as `retry-after: "2"`, or instead of one of them; an empty one leaves it out.

@@ -172,6 +172,16 @@ impl Prompt {
     }
 }
 
+impl Prompt {
+    /// About how many bytes it has.
+    pub(super) fn size(&self) -> usize {
+        let said: usize = self.conversation.iter().map(Said::size).sum();
+        let results: usize = self.last_results.iter().map(|result| result.id.len() + result.text.len()).sum();
+        let names: usize = self.tools.iter().map(String::len).sum();
+        self.model.len() + self.system.len() + self.last_text.len() + said + results + names
+    }
+}
+
 /// Bytes of one text that are recorded: its beginning and its end, in equal parts.
 const LONGEST_TEXT: usize = 16 << 10;
 /// The same of what stands before everything that was said, which is longer and holds what a memory file says in its middle.
@@ -185,6 +195,8 @@ impl Prompt {
         self.last_results.iter_mut().for_each(|result| trim(&mut result.text, LONGEST_TEXT));
         for said in &mut self.conversation {
             match said {
+                // Where instructions are messages, they are as long as elsewhere.
+                Said::Text { role, text } if role == "system" || role == "developer" => trim(text, LONGEST_SYSTEM),
                 Said::Text { text, .. } | Said::Result(ToolResult { text, .. }) => trim(text, LONGEST_TEXT),
                 Said::Call { input, .. } => {
                     let mut text = input.to_string();
@@ -284,5 +296,10 @@ mod tests {
         assert!(trimmed.carries("end"));
         assert_eq!(trimmed.conversation[3], prompt.conversation[3]);
         assert_eq!(trimmed.clone().trimmed().conversation.len(), 4);
+        for (role, whole) in [("system", true), ("developer", true), ("user", false)] {
+            let said = Said::Text { role: role.to_owned(), text: long.clone() };
+            let kept = Prompt { conversation: vec![said.clone()], ..Prompt::default() }.trimmed();
+            assert_eq!(kept.conversation[0] == said, whole, "{role}");
+        }
     }
 }

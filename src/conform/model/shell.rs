@@ -26,11 +26,17 @@ pub(super) fn call(tools: &[Tool], command: &str) -> Option<(String, Value)> {
     Some((tool.name.clone(), arguments(&tool.schema, command)))
 }
 
-/// The property that holds the command, if it is a text or a list.
+/// Whether a tool is called as those are that run commands.
+pub(in crate::conform) fn is_named_so(name: &str) -> bool {
+    let name = name.to_lowercase();
+    SHELLS.iter().any(|word| name.contains(word))
+}
+
+/// The property that holds the command, if it is a text or a list. One of a few words is no command of a shell.
 fn command_key(schema: &Value) -> Option<&'static str> {
     COMMAND.into_iter().find(|key| {
         let property = &schema["properties"][*key];
-        is(property, "string") || is(property, "array")
+        property["enum"].is_null() && (is(property, "string") || is(property, "array"))
     })
 }
 
@@ -79,6 +85,12 @@ fn is(property: &Value, kind: &str) -> bool {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_shell_tool_has_a_word_for_it_in_its_name() {
+        let named = ["Bash", "exec_command", "run_shell_command", "Read", "edit"].map(is_named_so);
+        assert_eq!(named, [true, true, true, false, false]);
+    }
+
     fn tool(name: &str, schema: Value) -> Tool {
         Tool { name: name.to_owned(), schema }
     }
@@ -93,12 +105,13 @@ mod tests {
         let codex = tool("exec_command", json!({"properties": {"cmd": text}, "required": ["cmd"]}));
         let argv = tool("shell", json!({"properties": {"command": {"type": "array"}}}));
         let bare = tool("custom", Value::Null);
+        let edit = tool("edit", json!({"properties": {"command": {"type": "string", "enum": ["view", "create"]}}}));
         for (tools, expected) in [
             (vec![read.clone(), monitor.clone(), output, bash], Some(("Bash", json!({"command": "ls"})))),
             (vec![bare.clone(), codex], Some(("exec_command", json!({"cmd": "ls"})))),
             (vec![monitor], Some(("Monitor", json!({"command": "ls"})))),
             (vec![argv], Some(("shell", json!({"command": ["bash", "-lc", "ls"]})))),
-            (vec![read, bare], None),
+            (vec![read, bare, edit], None),
             (vec![], None),
         ] {
             let expected = expected.map(|(name, input)| (name.to_owned(), input));

@@ -37,15 +37,22 @@ pub(super) fn no_success(evidence: &Evidence<'_>, step: usize) -> Check {
     check.in_step(step).at_time(seen.ended)
 }
 
-/// No process of the case is left.
+/// No process of the case is left, and whoever got a signal is not itself what is left.
 pub(super) fn no_orphans(evidence: &Evidence<'_>) -> Check {
     let expected = "no process left behind";
     let left = |step: &AgentStepSeen| step.left.iter().map(|it| it.command.clone()).collect::<Vec<_>>().join("; ");
-    let mut steps = evidence.seen.steps.iter().enumerate();
-    match steps.find(|(_, step)| !step.left.is_empty()) {
+    let steps = evidence.seen.steps.iter().enumerate();
+    let mut all = steps
+        .flat_map(|(number, step)| std::iter::once(step).chain(step.beside.as_deref()).map(move |it| (number, it)));
+    if let Some((number, step)) = all.clone().find(|(_, step)| !step.left.is_empty()) {
+        let observed = clip(&format!("{}, and left: {}", in_words(&step.end), left(step)));
+        return Check::fail(Reason::LeftProcesses, expected, observed).in_step(number).at_time(step.ended);
+    }
+    let stays = |step: &AgentStepSeen| matches!(step.end, AgentEnd::OutOfTime | AgentEnd::SeenEnough);
+    match all.find(|(_, step)| step.signal.is_some() && stays(step)) {
         Some((number, step)) => {
-            let observed = clip(&format!("{}, and left: {}", in_words(&step.end), left(step)));
-            Check::fail(Reason::LeftProcesses, expected, observed).in_step(number).at_time(step.ended)
+            let observed = format!("the agent itself, after the signal: {}", in_words(&step.end));
+            Check::fail(Reason::DidNotEnd, expected, observed).in_step(number).at_time(step.ended)
         }
         None => Check::pass(expected, "none"),
     }

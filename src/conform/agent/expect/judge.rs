@@ -2,7 +2,7 @@
 
 use super::super::{AgentEnd, AgentExpectation, AgentKnob};
 use super::{Evidence, context, ending, requests, sessions, silence, told, tools, unobservable};
-use crate::conform::model::RequestSeen;
+use crate::conform::model::{Answered, RequestSeen, is_shell};
 use crate::conform::{Check, Outcome, Reason};
 
 /// Judges every expectation of a case. Never empty: a case that could not be judged yields the one check that says why.
@@ -36,21 +36,45 @@ fn unjudgeable(evidence: &Evidence<'_>) -> Option<Check> {
             _ => {}
         }
     }
-    let mut asked = seen.steps.iter().flat_map(|step| &step.requests);
-    if let Some(request) = asked.clone().find(|request| request.is_main() && request.fault.is_some()) {
-        let why = request.fault.clone().unwrap_or_default();
-        if evidence.case.knobs.contains_key(&AgentKnob::Permissions) {
-            // An agent that may run nothing may offer nothing that does.
-            let observed = format!("{why}, so nothing can be denied");
-            return Some(Check::not_observed(Reason::NoSuchMoment, "the model to call its command", observed));
-        }
-        return Some(Check::new(Outcome::HarnessError, Reason::RigFailed, "an answer as it is scripted", why));
+    if let Some(check) = uncallable(evidence) {
+        return Some(check);
     }
-    if !asked.any(RequestSeen::is_turn) {
+    let mut asked = seen.steps.iter().flat_map(|step| &step.requests);
+    if !asked.clone().any(RequestSeen::is_turn) {
+        if let Some(request) = asked.find(|request| request.method == "POST" && is_lost_on_us(request)) {
+            let why = request.fault.as_deref().unwrap_or("no API that the model speaks has such a path");
+            let observed = format!("POST {}: {why}", request.path);
+            let expected = "a request that the model understands";
+            return Some(Check::new(Outcome::HarnessError, Reason::RigFailed, expected, observed));
+        }
         let observed = "it asked nothing, so nothing that it did or left undone proves anything";
         return Some(Check::fail(Reason::NoRequest, "the model to be asked", observed));
     }
     undisturbed(evidence)
+}
+
+/// Whether it may have been a question that another server would have understood.
+fn is_lost_on_us(request: &RequestSeen) -> bool {
+    matches!(request.answer, Answered::Refused | Answered::NoSuchPath)
+}
+
+/// A command that the model could not call, since the request offered no tool that runs one.
+fn uncallable(evidence: &Evidence<'_>) -> Option<Check> {
+    let mut asked = evidence.seen.steps.iter().flat_map(|step| &step.requests).filter(|request| request.is_main());
+    let why = asked.clone().find_map(|request| request.fault.as_ref())?;
+    let expected = "the model to call its command";
+    if evidence.case.knobs.contains_key(&AgentKnob::Permissions) {
+        // An agent that may run nothing may offer nothing that does.
+        let observed = format!("{why}, so nothing can be denied");
+        return Some(Check::not_observed(Reason::NoSuchMoment, expected, observed));
+    }
+    let offers =
+        |request: &RequestSeen| request.prompt.iter().flat_map(|prompt| &prompt.tools).any(|tool| is_shell(tool));
+    if asked.any(offers) {
+        return Some(Check::new(Outcome::HarnessError, Reason::RigFailed, "an answer as it is scripted", why));
+    }
+    let observed = format!("{why}, and no other request does");
+    Some(Check::not_observed(Reason::NoSuchMoment, expected, observed))
 }
 
 /// A signal that was never sent, because its moment never came.
@@ -70,11 +94,13 @@ fn check(evidence: &Evidence<'_>, expectation: &AgentExpectation) -> Check {
         AgentExpectation::NoSuccess { step } => ending::no_success(evidence, *step),
         AgentExpectation::NoOrphans => ending::no_orphans(evidence),
         AgentExpectation::Requests { step, at_least, at_most } => requests::count(evidence, *step, *at_least, *at_most),
+        AgentExpectation::TriedAgain { step, text } => requests::tried_again(evidence, *step, text),
         AgentExpectation::Gaps { step, at_least, each_ms, growth } => {
             requests::gaps(evidence, *step, *at_least, requests::Wish { each_ms: *each_ms, growth: *growth })
         }
         AgentExpectation::Carried { step, texts } => requests::carried(evidence, *step, texts),
         AgentExpectation::Told { step, class } => told::failure(evidence, *step, *class),
+        AgentExpectation::NotTold { step, class } => told::not_failure(evidence, *step, *class),
         AgentExpectation::SessionAtFirst { step } => sessions::session_at_first(evidence, *step),
         AgentExpectation::SameSession { step } => sessions::same_session(evidence, *step),
         AgentExpectation::Usage { step } => context::usage(evidence, *step),

@@ -4,8 +4,8 @@ use super::ending::missing;
 use super::told::refused;
 use super::{Evidence, clip};
 use crate::conform::agent::AgentStepSeen;
-use crate::conform::model::{Effort, RequestSeen};
-use crate::conform::{Check, Millis, Reason};
+use crate::conform::model::{Answered, Effort, RequestSeen};
+use crate::conform::{Check, Millis, Outcome, Reason};
 
 /// The turns of a step: what the script's steps answered.
 pub(super) fn turns(step: &AgentStepSeen) -> Vec<&RequestSeen> {
@@ -22,14 +22,42 @@ pub(super) fn count(evidence: &Evidence<'_>, step: usize, at_least: usize, at_mo
     };
     let Some(seen) = evidence.step(step) else { return missing(Reason::TooFewRequests, expected, step) };
     let turns = turns(seen);
-    let observed = format!("it was asked {}", times(turns.len()));
+    // What was not understood is no answer that counts, but it was a question.
+    let refused = seen.requests.iter().filter(|request| request.answer == Answered::Refused).count();
+    let observed = match refused {
+        0 => format!("it was asked {}", times(turns.len())),
+        _ => format!("it was asked {}, and {} in a way that was not understood", times(turns.len()), times(refused)),
+    };
     let check = match turns.len() {
         found if found < at_least => Check::fail(Reason::TooFewRequests, expected, observed),
-        found if at_most.is_some_and(|most| found > most) => {
+        found if at_most.is_some_and(|most| found + refused > most) => {
             let check = Check::fail(Reason::TooManyRequests, expected, format!("{observed}; gaps {}", listed(&turns)));
             return turns.last().map_or(check.clone(), |last| check.at_time(last.at)).in_step(step);
         }
         _ => Check::pass(expected, observed),
+    };
+    check.in_step(step)
+}
+
+/// A request that failed was made again. A background request that the manifest does not know may have met the failure, or
+/// look like the retry, so nothing is said of a step whose requests are not all the same one.
+pub(super) fn tried_again(evidence: &Evidence<'_>, step: usize, text: &str) -> Check {
+    let text = evidence.words(text);
+    let expected = format!("the request that ends with {text} to be made again, and no other");
+    let Some(seen) = evidence.step(step) else { return missing(Reason::TooFewRequests, expected, step) };
+    let turns = turns(seen);
+    let last: Vec<&str> = turns.iter().filter_map(|turn| Some(turn.prompt.as_ref()?.last_text.as_str())).collect();
+    let stranger = last.iter().find(|said| !said.contains(&text)).or(last.iter().find(|said| **said != last[0]));
+    let observed = format!("it was asked {}", times(turns.len()));
+    let check = match stranger {
+        Some(said) => {
+            let what = clip(&format!("{said:?}"));
+            let observed =
+                format!("{observed}, once with another message at the end, of which `side` may know nothing: {what}");
+            Check::not_observed(Reason::NoSight, expected, observed)
+        }
+        None if turns.len() < 2 => Check::fail(Reason::TooFewRequests, expected, observed),
+        None => Check::pass(expected, observed),
     };
     check.in_step(step)
 }
@@ -72,7 +100,9 @@ pub(super) fn gaps(evidence: &Evidence<'_>, step: usize, at_least: usize, wish: 
     let waits = waits(&turns);
     let observed = if waits.is_empty() { "there was no second request".to_owned() } else { listed(&turns) };
     if waits.len() < at_least {
-        return Check::fail(Reason::TooFewGaps, expected, observed).in_step(step);
+        // An agent that gives up sooner breaks nothing: of growth there is then nothing to be seen.
+        let outcome = if wish.growth.is_some() { Outcome::NotObserved } else { Outcome::Fail };
+        return Check::new(outcome, Reason::TooFewGaps, expected, observed).in_step(step);
     }
     let soonest = waits.iter().copied().min().unwrap_or_default();
     if wish.each_ms.is_some_and(|least| soonest < least) {
@@ -111,26 +141,42 @@ pub(super) fn reached_again(evidence: &Evidence<'_>, step: usize) -> Check {
 
 /// Every turn of the step says how hard the model is to think.
 pub(super) fn effort(evidence: &Evidence<'_>, step: usize, level: &str) -> Check {
-    let expected = format!("every request to say `{level}`, or another count of tokens than usual");
+    let expected = format!("every request to say `{level}`, or to count tokens that are {level} beside the usual ones");
     let Some(seen) = evidence.step(step) else { return missing(Reason::EffortLost, expected, step) };
     let plain = evidence.control.and_then(|control| control.steps.first());
     let Some(usual) = plain.and_then(|step| effort_of(turns(step).first()?)) else {
         return refused(expected).in_step(step);
     };
-    let says = |request: &&RequestSeen| match effort_of(request) {
-        Some(Effort { level: Some(found), .. }) => found == level,
-        Some(Effort { level: None, budget: Some(budget) }) => usual.budget != Some(*budget),
-        _ => false,
-    };
     let turns = turns(seen);
+    let says: Vec<Outcome> = turns.iter().map(|request| says_effort(effort_of(request), usual, level)).collect();
     let observed: Vec<String> = turns.iter().map(|request| in_words(request)).collect();
     let observed = clip(&observed.join("; "));
-    let check = if !turns.is_empty() && turns.iter().all(says) {
-        Check::pass(expected, observed)
-    } else {
+    let check = if says.is_empty() || says.contains(&Outcome::Fail) {
         Check::fail(Reason::EffortLost, expected, observed)
+    } else if says.contains(&Outcome::NotObserved) {
+        let observed = format!("{observed}; in a plain run {}", said_of_effort(usual));
+        Check::not_observed(Reason::NoBaseline, expected, observed)
+    } else {
+        Check::pass(expected, observed)
     };
     check.in_step(step)
+}
+
+/// Whether a request says a level by its word, or by a count of tokens on the right side of the usual one. Where nothing is
+/// usual, a count only tells that something was set.
+fn says_effort(found: Option<&Effort>, usual: &Effort, level: &str) -> Outcome {
+    let holds = |holds: bool| if holds { Outcome::Pass } else { Outcome::Fail };
+    let count = |effort: &Effort| effort.budget.filter(|tokens| *tokens >= 0);
+    match found {
+        Some(Effort { level: Some(word), .. }) => holds(word == level),
+        None | Some(Effort { level: None, budget: None }) => Outcome::Fail,
+        Some(found) if found.budget == usual.budget => Outcome::Fail,
+        Some(found) => match (level, count(found), count(usual)) {
+            ("low", Some(found), Some(usual)) => holds(found < usual),
+            ("high", Some(found), Some(usual)) => holds(found > usual),
+            _ => Outcome::NotObserved,
+        },
+    }
 }
 
 fn effort_of(request: &RequestSeen) -> Option<&Effort> {
@@ -139,17 +185,18 @@ fn effort_of(request: &RequestSeen) -> Option<&Effort> {
 
 /// What a request says of effort, with the header in which Anthropic once wanted it announced.
 fn in_words(request: &RequestSeen) -> String {
-    let effort = effort_of(request).into_iter();
-    let said = effort.flat_map(|effort| {
-        let budget = effort.budget.map(|budget| format!("{budget} tokens"));
-        effort.level.clone().into_iter().chain(budget)
-    });
-    let said = said.reduce(|level, budget| format!("{level}, {budget}")).unwrap_or("nothing".to_owned());
+    let said = effort_of(request).map_or("nothing".to_owned(), said_of_effort);
     let betas = request.headers.get("anthropic-beta").into_iter().flat_map(|betas| betas.split(','));
     match betas.map(str::trim).find(|beta| beta.starts_with("effort-")) {
         Some(beta) => format!("{said} (anthropic-beta: {beta})"),
         None => said,
     }
+}
+
+fn said_of_effort(effort: &Effort) -> String {
+    let budget = effort.budget.map(|budget| format!("{budget} tokens"));
+    let said = effort.level.clone().into_iter().chain(budget);
+    said.reduce(|level, budget| format!("{level}, {budget}")).unwrap_or("nothing".to_owned())
 }
 
 /// The first request of the step holds what the memory file says, in what was said or in what stands before it.

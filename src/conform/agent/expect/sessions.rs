@@ -51,8 +51,9 @@ pub(super) fn resumed_or_refused(evidence: &Evidence<'_>, step: usize, texts: &[
         AgentEnd::Exited(0) if turns(seen).is_empty() => {
             Check::fail(Reason::LooksLikeSuccess, expected, format!("{observed}, and the model was not asked"))
         }
-        AgentEnd::Exited(0) => return carried(evidence, step, texts),
-        AgentEnd::Exited(_) | AgentEnd::Signalled(_) => Check::pass(expected, observed),
+        AgentEnd::Exited(_) if !turns(seen).is_empty() => return carried(evidence, step, texts),
+        AgentEnd::Exited(_) => Check::pass(expected, observed),
+        AgentEnd::Signalled(_) => Check::fail(Reason::WrongExitCode, expected, observed),
         AgentEnd::SeenEnough => Check::not_observed(Reason::SeenEnough, expected, observed),
         _ => Check::fail(Reason::DidNotEnd, expected, observed),
     };

@@ -138,8 +138,6 @@ fn a_fault_of_the_rig_is_the_judges_and_a_program_that_does_not_start_is_nobodys
     assert_eq!(broken.says(&json!("no_orphans")), (HarnessError, Reason::RigFailed));
     let gone = Scene::run(NotStarted("no such file".to_owned()), 0, &[]);
     assert_eq!(gone.says(&json!("no_orphans")), (CouldNotRun, Reason::NotStarted));
-    let odd = Scene::new(vec![step(Exited(0), vec![request(1, &json!({"fault": "no shell tool"}))], &[])]);
-    assert_eq!(odd.says(&json!("no_orphans")), (HarnessError, Reason::RigFailed));
 }
 
 #[test]
@@ -173,8 +171,19 @@ fn a_signal_whose_moment_never_came_proves_nothing() {
     scene.seen.steps[0].signal = Some(SignalSent { name: "SIGINT".to_owned(), at: 5 });
     assert_eq!(scene.says(&bad), OK);
     assert_eq!(scene.says(&json!("no_orphans")), OK);
-    scene.seen.steps[0].left = vec![ProcessSeen { pid: 7, command: "sleep 300".to_owned() }];
+    let left = || vec![ProcessSeen { pid: 7, command: "sleep 300".to_owned() }];
+    scene.seen.steps[0].beside = Some(Box::new(AgentStepSeen { left: left(), ..step(Exited(1), Vec::new(), &[]) }));
+    assert_eq!(scene.says(&json!("no_orphans")), (Fail, Reason::LeftProcesses), "beside it");
+    scene.seen.steps[0].beside = None;
+    scene.seen.steps[0].left = left();
     assert_eq!(scene.says(&json!("no_orphans")), (Fail, Reason::LeftProcesses));
+    scene.seen.steps[0].left.clear();
+    for (end, said) in [(OutOfTime, (Fail, Reason::DidNotEnd)), (SeenEnough, (Fail, Reason::DidNotEnd)), (died(), OK)] {
+        scene.seen.steps[0].end = end.clone();
+        assert_eq!(scene.says(&json!("no_orphans")), said, "{end:?}");
+    }
+    let alone = Scene::run(OutOfTime, 1, &[]);
+    assert_eq!(alone.says(&json!("no_orphans")), OK, "nobody sent it a signal");
 }
 
 #[test]
@@ -200,8 +209,8 @@ fn waits_lie_between_an_answer_and_the_next_request() {
         (&[0, 110, 300, 500][..], OK, OK),
         (&[0, 109, 300, 500], (Fail, Reason::RetriedTooSoon), OK),
         (&[0, 110, 220, 330], OK, (Fail, Reason::DidNotGrow)),
-        (&[0, 110, 300], (Fail, Reason::TooFewGaps), (Fail, Reason::TooFewGaps)),
-        (&[0], (Fail, Reason::TooFewGaps), (Fail, Reason::TooFewGaps)),
+        (&[0, 110, 300], (Fail, Reason::TooFewGaps), (NotObserved, Reason::TooFewGaps)),
+        (&[0], (Fail, Reason::TooFewGaps), (NotObserved, Reason::TooFewGaps)),
     ] {
         let scene = scene(starts);
         assert_eq!((scene.says(&each), scene.says(&growth)), (by_each, by_growth), "{starts:?}");
@@ -220,6 +229,15 @@ fn a_failure_is_told_in_a_field_of_the_right_class() {
         (r#"{"t":"other","status":529}"#, (Fail, Reason::NotTold)),
     ] {
         assert_eq!(Scene::run(Exited(1), 1, &[line]).says(&transient), said, "{line}");
+    }
+    let not_transient = json!({"not_told": {"step": 0, "class": "transient"}});
+    for (line, said) in [
+        (r#"{"t":"end","status":529}"#, (Fail, Reason::ToldOtherwise)),
+        (r#"{"t":"end","status":401}"#, OK),
+        (r#"{"t":"end","why":"strange"}"#, OK),
+        (r#"{"t":"other"}"#, OK),
+    ] {
+        assert_eq!(Scene::run(Exited(1), 1, &[line]).says(&not_transient), said, "{line}");
     }
     let mut wolf = Scene::run(Exited(1), 1, &[r#"{"t":"end","status":529}"#]);
     wolf.control.steps[0].output.push(OutputLine { at: 1, stream: "stdout".into(), text: r#"{"t":"end"}"#.into() });
@@ -309,6 +327,28 @@ fn files_are_compared_byte_for_byte() {
     {
         scene.seen.files = BTreeMap::from([("a".to_owned(), bytes.to_vec())]);
         assert_eq!(scene.says(&wish), said);
+    }
+}
+
+#[test]
+fn a_call_is_spoilt_only_where_the_manifest_says_how() {
+    for (run, folder, spoilt, observable) in [
+        (json!(["x", "{knobs}", "{prompt}"]), json!(["-C", "{folder}"]), "missing_folder", true),
+        (json!(["x", "{knobs}", "{prompt}"]), json!([]), "missing_folder", false),
+        (json!(["x", "{knobs}", "{prompt}"]), json!([]), "unknown_flag", true),
+        (json!(["x", "{prompt}"]), json!([]), "unknown_flag", false),
+        (json!(["x", "{prompt}"]), json!([]), "no_prompt", true),
+        (json!(["sh", "-c", "x '{prompt}'"]), json!([]), "no_prompt", false),
+    ] {
+        let mut manifest = Scene::run(Exited(0), 1, &[]).manifest;
+        (manifest["run"], manifest["folder"]) = (run, folder);
+        let manifest: AgentManifest = serde_json::from_value(manifest).expect("a manifest");
+        let case: AgentCase = serde_json::from_value(json!({
+            "id": "x", "clause": "X", "title": "t", "model": {}, "expect": [],
+            "steps": [{"run": {"prompt": "p", "spoilt": spoilt}}],
+        }))
+        .expect("a case");
+        assert_eq!(super::unobservable(&case, &manifest).is_none(), observable, "{spoilt} {:?}", manifest.run);
     }
 }
 

@@ -31,6 +31,21 @@ pub(super) fn failure(evidence: &Evidence<'_>, step: usize, class: FailureClass)
     check.in_step(step)
 }
 
+/// The stream tells no failure of this class.
+pub(super) fn not_failure(evidence: &Evidence<'_>, step: usize, class: FailureClass) -> Check {
+    let expected = format!("no field of the stream to say that the failure is {class}");
+    let Some(seen) = evidence.step(step) else { return missing(Reason::NotTold, expected, step) };
+    let check = match stream::failure(&evidence.manifest.stream, seen) {
+        Told::Class(word, found) if found == class => {
+            Check::fail(Reason::ToldOtherwise, expected, format!("{word}, that is {found}"))
+        }
+        Told::Class(word, found) => Check::pass(expected, format!("{word}, that is {found}")),
+        Told::Words(words) => Check::pass(expected, clip(&words.join(", "))),
+        Told::Bare | Told::Nothing => Check::pass(expected, "no field says how it failed"),
+    };
+    check.in_step(step)
+}
+
 /// The run ended at its bound of turns, with a status of its own.
 pub(super) fn turn_limit(evidence: &Evidence<'_>, step: usize) -> Check {
     let expected = "an event or an exit code to tell that the bound of turns was reached";

@@ -7,9 +7,10 @@ use super::{Evidence, clip};
 use crate::conform::model::{Answered, ToolResult};
 use crate::conform::{Check, Reason};
 
-/// Words that stand before an exit code, and how far from it they may stand. The result is written for a model and no
-/// field of it is common to all agents, so the figure must stand beside such a word.
-const BEFORE_CODE: &str = r"(?i)(?:exit|code|status|return)[^0-9\n]{0,40}";
+/// Words that stand before an exit code, and what may stand between. The result is written for a model and no field of it is
+/// common to all agents, so the figure must stand beside such a word: in its field, or in its sentence. A command that is
+/// repeated in the result is no word of it: the cases write zeros before their codes, which shells read as the same.
+const BEFORE_CODE: &str = r#"(?i)(?:exit|code|status|return)["'_ a-z]{0,12}[:=> ]*["'(]?"#;
 
 /// The result of the model's command came back to it and says how the command ended.
 pub(super) fn exit(evidence: &Evidence<'_>, step: usize, marker: &str, code: i32) -> Check {
@@ -91,6 +92,15 @@ mod tests {
             ("Process exited with code 0\nm", None, 0, true),
             ("m", Some(true), 0, false),
             ("Exit code 2\nm", None, 0, false),
+            (r#"{"output":"m","exit_code":0,"status":"completed","duration_ms":12}"#, None, 0, true),
+            (r#"{"output":"m","status":"failed","exit_code":2,"duration_ms":12}"#, None, 2, true),
+            (r#"{"output":"m","status":"failed","exit_code":2,"duration_ms":12}"#, None, 12, false),
+            (r#"{"output":"m","exit_code":"137"}"#, None, 137, true),
+            ("m\n<exited with exit code 2>", None, 2, true),
+            ("m\n<exit_code>2</exit_code>", None, 2, true),
+            ("Command: echo m; exit 002\nm", None, 2, false),
+            ("Command: echo m; exit 00137\nm", None, 137, false),
+            ("status: completed, 2 lines\nm", None, 2, false),
         ] {
             let result = ToolResult { id: "i".to_owned(), text: text.to_owned(), failed };
             assert_eq!(says(&result, code), expected, "{text} {code}");

@@ -21,15 +21,23 @@ pub(in crate::conform::agent) fn unobservable(case: &AgentCase, manifest: &Agent
     if case.memory.is_some() && manifest.memory.is_none() {
         return Some(Check::not_observed(Reason::NoSight, "a manifest that names the memory file", "it names none"));
     }
-    let mut calls = case.steps.iter().filter_map(|step| step.errand().spoilt);
-    if manifest.folder.is_empty() && calls.any(|spoilt| spoilt == Spoilt::MissingFolder) {
-        let expected = "a manifest with arguments that name a folder";
+    if let Some(expected) = case.steps.iter().find_map(|step| unspoilable(step.errand().spoilt?, manifest)) {
         return Some(Check::not_observed(Reason::NoVerb, expected, "it has none"));
     }
     case.expect.iter().find_map(|expectation| unseen(expectation, manifest)).map(|what| {
         let expected = format!("a manifest that says where {what} stands in the stream");
         Check::not_observed(Reason::NoSight, expected, "it does not")
     })
+}
+
+/// What a manifest would need so that a call can be spoilt in this way, and has not.
+fn unspoilable(spoilt: Spoilt, manifest: &AgentManifest) -> Option<&'static str> {
+    let has = |wanted: &str| manifest.run.iter().any(|word| word == wanted);
+    match spoilt {
+        Spoilt::MissingFolder => manifest.folder.is_empty().then_some("a manifest with arguments that name a folder"),
+        Spoilt::UnknownFlag => (!has("{knobs}")).then_some("a `run` with a place for `{knobs}`"),
+        Spoilt::NoPrompt => (!has("{prompt}")).then_some("a `run` in which `{prompt}` is a word of its own"),
+    }
 }
 
 /// What an expectation looks for and the manifest names no place of.
@@ -46,7 +54,7 @@ fn unseen(expectation: &AgentExpectation, manifest: &AgentManifest) -> Option<&'
             (!manifest.side.iter().any(|side| side.name == COMPACTION), "a request for a summary")
         }
         AgentExpectation::Usage { .. } => (signs.usage.is_none(), "the usage"),
-        AgentExpectation::Told { .. } => (signs.failure.is_none(), "a failure"),
+        AgentExpectation::Told { .. } | AgentExpectation::NotTold { .. } => (signs.failure.is_none(), "a failure"),
         AgentExpectation::CompactionTold { .. } => (signs.compaction.is_none(), "a compaction"),
         AgentExpectation::TurnLimitTold { .. } => {
             (signs.turn_limit.is_none() && signs.turn_limit_exit.is_none(), "the bound of turns")

@@ -13,7 +13,9 @@ const PERIOD: u32 = 3 * 60 * 60;
 /// since 1970.
 pub(super) fn tell(dialect: Dialect, kind: ErrorKind, wait: Option<u32>, now: i64, failure: &mut Failure) {
     let headers = &mut failure.headers;
-    headers.extend(wait.map(|wait| ("retry-after", wait.to_string())));
+    // Google tells it in the body alone.
+    let header = wait.filter(|_| dialect != Dialect::Gemini);
+    headers.extend(header.map(|wait| ("retry-after", wait.to_string())));
     match (dialect, kind) {
         (Dialect::Anthropic, ErrorKind::Quota) => {
             let wait = wait.unwrap_or(PERIOD);
