@@ -138,7 +138,7 @@ pub(super) struct Score {
     /// Draw every value under this seed
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
-    /// How many scenarios at once; when not given, twice the cores, for agents as many as cores
+    /// How many scenarios at once; when not given, twice the cores
     #[arg(long, value_name = "N")]
     pub(super) jobs: Option<std::num::NonZeroUsize>,
     /// Print the report as JSON

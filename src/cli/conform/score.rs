@@ -107,7 +107,7 @@ fn measured<P: Profile>(
         }
         observed
     };
-    let (jobs, timing_jobs) = jobs(P::NAME, wish.jobs);
+    let (jobs, timing_jobs) = jobs(wish.jobs);
     let options = SurveyOptions { selection: wish.selection(), jobs, timing_jobs, ..SurveyOptions::default() };
     let rig = Watched { rig, watch: &watch };
     let mut runtimes = survey(suite, candidates, &rig, &options, &|progress| display.show(progress));
@@ -118,12 +118,9 @@ fn measured<P: Profile>(
     runtimes
 }
 
-/// How many scenarios at once, and of these that measure time.
-pub(super) fn jobs(profile: ProfileName, asked: Option<NonZero<usize>>) -> (usize, usize) {
-    let cores = cores();
-    // A phase of a runtime mostly waits; an agent is a large program that starts.
-    let usual = if profile == ProfileName::Agent { cores } else { cores * 2 };
-    (asked.map_or(usual, NonZero::get), (cores / 2).max(1))
+/// How many scenarios at once, and of these that measure time. Runtimes and agents alike mostly wait.
+pub(super) fn jobs(asked: Option<NonZero<usize>>) -> (usize, usize) {
+    (asked.map_or(cores() * 2, NonZero::get), (cores() / 2).max(1))
 }
 
 fn cores() -> usize {

@@ -87,7 +87,7 @@ fn repeated<P: Profile, R: Rig<P>>(wish: &Stability, rig: impl Fn(RigOptions) ->
     let judge = env::current_exe().map_err(|error| Failure::new(ExitStatus::Internal, error))?;
     let first = wish.seed.unwrap_or_else(ids::seed);
     let selection = Selection { only: wish.only.clone(), skip: wish.skip.clone(), ..Selection::default() };
-    let (jobs, timing_jobs) = jobs(P::NAME, wish.jobs);
+    let (jobs, timing_jobs) = jobs(wish.jobs);
     let mut noted = Seen::new();
     let mut problems: BTreeSet<String> = BTreeSet::new();
     for time in 0..wish.times.get() {

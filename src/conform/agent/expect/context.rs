@@ -54,7 +54,9 @@ pub(super) fn told(evidence: &Evidence<'_>, step: usize) -> Check {
 /// An event tells how full the context is after the last request: what went in, with or without what came out.
 pub(super) fn size(evidence: &Evidence<'_>, step: usize) -> Check {
     let Some(seen) = evidence.step(step) else { return missing(Reason::NotTold, "the size of the context", step) };
-    let Some(last) = seen.requests.iter().rev().find_map(|request| request.usage) else {
+    // What it asks beside its work has a context of its own.
+    let mut own = seen.requests.iter().rev().filter(|request| request.is_main());
+    let Some(last) = own.find_map(|request| request.usage) else {
         return Check::fail(Reason::TooFewRequests, "the size of the context", "no answer told any").in_step(step);
     };
     let whole = last.input + last.output;

@@ -15,6 +15,10 @@ fn the_size_of_the_context_is_the_last_requests_and_no_sum() {
     ] {
         assert_eq!(Scene::run(Exited(0), 2, &[line]).says(&wish), said, "{line}");
     }
+    let beside = json!({"by": {"route": "title"}, "usage": {"input": 9000, "cached": 0, "output": 10}});
+    let requests = vec![request(1, &json!({})), request(2, &beside)];
+    let with_a_title = Scene::new(vec![step(Exited(0), requests, &[r#"{"t":"size","in":107}"#])]);
+    assert_eq!(with_a_title.says(&wish), OK, "a title is asked for in a context of its own");
 }
 
 #[test]
