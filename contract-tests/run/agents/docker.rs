@@ -148,11 +148,11 @@ fn an_agent_that_takes_too_long_is_ended_inside() {
     let dock = Dock::new();
     let script = format!("test -f pid && {{ echo Done.; exit 0; }}; {DEAF}");
     dock.workspace.write("agent", &script);
-    dock.configured("      run: [sh, agent, '{prompt}']\n", "timeout_ms: 2500");
+    dock.configured("      run: [sh, agent, '{prompt}']\n", "timeout_ms: 5000");
     let run = dock.start();
     until("the agent works", || !dock.workspace.read("pid").is_empty() && !dock.workspace.read("child").is_empty());
     assert!(dock.lives("pid") && dock.lives("child"));
-    collected(run).exits(0).says(&["stopped after 2.5 s"]);
+    collected(run).exits(0).says(&["stopped after 5.0 s"]);
     assert_eq!(dock.classes(), ["timed_out", "done"]);
     until("nothing is left inside", || !dock.lives("pid") && !dock.lives("child"));
 }
