@@ -123,8 +123,8 @@ fn unknown_reset(before: u32) -> Duration {
     FIRST_LOOK.saturating_mul(2_u32.saturating_pow(before)).min(LAST_LOOK)
 }
 
-/// The first of those waits.
-const FIRST_LOOK: Duration = Duration::from_mins(1);
+/// The first of those waits: what many a provider says of a used up quota, it also says of too many requests at a time.
+const FIRST_LOOK: Duration = Duration::from_secs(15);
 /// The longest of them.
 const LAST_LOOK: Duration = Duration::from_mins(30);
 
@@ -258,11 +258,11 @@ mod tests {
         let now = at(1_800_000_000);
         let after = |minutes: i64| at(1_800_000_000 + 60 * minutes);
         for (resets_at, before, look) in [
-            (None, 0, after(1)),
-            (None, 3, after(8)),
+            (None, 0, at(1_800_000_015)),
+            (None, 5, after(8)),
             (Some(after(-9)), 0, after(-9)),
-            (Some(after(-9)), 1, after(1)),
-            (Some(after(-9)), 2, after(2)),
+            (Some(after(-9)), 1, at(1_800_000_015)),
+            (Some(after(-9)), 3, after(1)),
             (Some(now), 9, after(30)),
             (Some(after(300)), 0, after(300)),
             (Some(after(300)), u32::MAX, after(300)),
@@ -274,8 +274,8 @@ mod tests {
 
     #[test]
     fn a_limit_whose_reset_nobody_knows_is_looked_at_less_and_less_often() {
-        let minutes: Vec<u64> = (0..7).map(|before| unknown_reset(before).as_secs() / 60).collect();
-        assert_eq!(minutes, [1, 2, 4, 8, 16, 30, 30]);
+        let seconds: Vec<u64> = (0..9).map(|before| unknown_reset(before).as_secs()).collect();
+        assert_eq!(seconds, [15, 30, 60, 120, 240, 480, 960, 1800, 1800]);
         assert_eq!(unknown_reset(u32::MAX), Duration::from_mins(30));
     }
 }

@@ -207,6 +207,27 @@ mod tests {
     }
 
     #[test]
+    fn who_is_known_stands_still_before_anybody_is_looked_for_again() {
+        let command = crate::system::process::Command::new("sleep").args(["60"]);
+        let mut child = command.prepared().spawn().expect("sleep");
+        let known = seen(i32::try_from(child.id()).expect("a number")).expect("it lives").process;
+        let mut looks = 0;
+        let asked = ask_to_end(&mut || {
+            looks += 1;
+            // The signal is sent; that it is obeyed may take a moment.
+            let stat = || fs::read_to_string(format!("/proc/{}/stat", known.pid)).expect("it is there");
+            let began = std::time::Instant::now();
+            while looks == 2 && !stat().contains(") T ") {
+                assert!(began.elapsed() < Duration::from_secs(20), "it goes on: {}", stat());
+                std::thread::yield_now();
+            }
+            BTreeSet::from([known])
+        });
+        assert_eq!((asked, looks), (BTreeSet::from([known]), 2));
+        assert!(!child.wait().expect("awaited").success());
+    }
+
+    #[test]
     fn members_of_a_group_are_ended_with_what_hid_from_it_and_strangers_are_not() {
         let start = |script: &str| {
             let command = crate::system::process::Command::new("sh").args(["-c", script]);

@@ -148,8 +148,9 @@ static OVERFLOW: LazyLock<Regex> = LazyLock::new(|| {
 static LIMITED: LazyLock<Regex> = LazyLock::new(|| words(r"\b429\b|rate.?limit|quota|usage.?limit"));
 static USED_UP: LazyLock<Regex> = LazyLock::new(|| words("maximum number of turns|loop_detected|max_output_tokens"));
 static REFUSED: LazyLock<Regex> = LazyLock::new(|| words("invalid_request|invalid_argument"));
-static BROKEN: LazyLock<Regex> =
-    LazyLock::new(|| words("server_error|overloaded|econn|reset|terminated|socket|disconnected|timed? ?out"));
+static BROKEN: LazyLock<Regex> = LazyLock::new(|| {
+    words("server_error|overloaded|econn|reset|terminated|socket|disconnected|timed? ?out|has exited")
+});
 
 #[cfg(test)]
 mod tests;

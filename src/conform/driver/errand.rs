@@ -337,6 +337,15 @@ mod tests {
         }
         assert_eq!(said.lines().map(|line| line.at).collect::<Vec<_>>(), [0, 1, 2, 7, 8, 9]);
         let mut said = Said::default();
+        for (at, text) in ["1234", "12345678", "1", "12345678"].into_iter().enumerate() {
+            said.add(OutputLine { at: at as u64, stream: "stdout".to_owned(), text: text.to_owned() }, 8);
+        }
+        assert_eq!(
+            said.lines().map(|line| line.at).collect::<Vec<_>>(),
+            [0, 3],
+            "what is short does not go before its turn"
+        );
+        let mut said = Said::default();
         said.add(OutputLine { at: 0, stream: "stdout".to_owned(), text: "12345".to_owned() }, 4);
         assert_eq!(said.lines().count(), 0, "no line is longer than what is kept");
     }

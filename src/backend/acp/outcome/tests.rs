@@ -34,6 +34,7 @@ fn an_error_has_the_class_that_its_code_or_its_words_have() {
         (internal, "Connection to the API was lost (ECONNRESET)", json!({ "errorKind": "server_error" }), TRANSIENT),
         (internal, "Internal error: Connection reset by server", json!(["any", 1]), TRANSIENT),
         (internal, "terminated", Value::Null, TRANSIENT),
+        (1001, r#"Codex process has exited with code 1: {"restartable":true}"#, Value::Null, TRANSIENT),
         (400, "scripted error 400", Value::Null, Class::Permanent),
         // A refusal may speak of what others break of.
         (400, "the socket option was reset", Value::Null, Class::Permanent),
