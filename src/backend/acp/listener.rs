@@ -13,8 +13,8 @@ use crate::runner::AgentEvent;
 const LONGEST_MESSAGE: usize = 1024 * 1024;
 /// What a tool is called that is none: the agent compacts its context.
 const COMPACTION: &str = "Compact conversation";
-/// What an agent puts in place of a message while it tries again, and when it has ended trying.
-const RETRIES: [&str; 2] = ["Retrying (attempt", "Retry finished"];
+/// What an agent puts in place of a message when it has ended trying again.
+const TRIED: &str = "Retry finished";
 
 /// What was heard in a turn so far.
 #[derive(Debug, Default)]
@@ -73,12 +73,16 @@ impl Listener {
 
     fn part(&mut self, update: &Value) -> Vec<AgentEvent> {
         let Some(text) = update["content"]["text"].as_str() else { return Vec::new() };
-        if RETRIES.iter().any(|retries| text.starts_with(retries)) {
+        if is_greeting(text) {
+            return Vec::new();
+        }
+        let tries_again = tries_again(text);
+        if tries_again || text.starts_with(TRIED) {
             // What came of the answer is void.
             (self.message, self.spoke, self.last) = Default::default();
             let wait = text.split_once("waiting ").and_then(|(_, rest)| rest.split_once('s')?.0.parse().ok());
             let retrying = AgentEvent::Retrying { status: None, wait: wait.map(Duration::from_secs) };
-            return text.starts_with(RETRIES[0]).then_some(retrying).into_iter().collect();
+            return tries_again.then_some(retrying).into_iter().collect();
         }
         let mut events: Vec<AgentEvent> = self.answered().into_iter().collect();
         let id = update["messageId"].as_str().map(str::to_owned);
@@ -150,6 +154,17 @@ impl Listener {
         let before = tokens("preTokens").or_else(|| self.compactions.get(id).copied().flatten());
         vec![AgentEvent::Compacted { before, after: tokens("postTokens") }]
     }
+}
+
+/// Whether a part of a message says that its program tries again: that of pi, or that of Copilot.
+fn tries_again(part: &str) -> bool {
+    part.starts_with("Retrying (attempt") || part.starts_with("Info: ") && part.trim_end().ends_with("Retrying...")
+}
+
+/// Whether a part of a message is what pi says of itself in its first turn, which is no answer.
+fn is_greeting(part: &str) -> bool {
+    part.strip_prefix("pi v")
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains("\n---"))
 }
 
 /// A retry that the agent tells as data.

@@ -116,32 +116,28 @@ fn of_words(code: i64, text: &str) -> Option<Class> {
 
 /// Whether a part of a message is no answer but a failure that its program told as one.
 fn is_complaint(part: &str) -> bool {
-    let part = part.trim_start();
-    COMPLAINTS.iter().any(|complaint| part.starts_with(complaint))
+    COMPLAINT.is_match(part.trim_start())
 }
 
 fn is_overflow(text: &str) -> bool {
     OVERFLOW.is_match(text)
 }
 
-const COMPLAINTS: [&str; 7] = [
-    "exceeded retry limit",
-    "{\"error\":",
-    "stream disconnected",
-    "unexpected status",
-    "API Error:",
-    "Retrying (attempt",
-    "Compaction cancelled",
-];
-
 fn words(pattern: &str) -> Regex {
     Regex::new(&format!("(?i){pattern}")).expect("a pattern that tests compile")
 }
 
+static COMPLAINT: LazyLock<Regex> = LazyLock::new(|| {
+    words(
+        "^(exceeded retry limit|\\{\"error\":|stream disconnected|unexpected status|API Error:|Retrying \\(attempt|\
+         Compaction cancelled|Error: ([45][0-9]{2} |Authentication failed with provider|\
+         Failed to get response from the AI model|The provider rejected the prompt))",
+    )
+});
 static LOCKED_OUT: LazyLock<Regex> = LazyLock::new(|| words("api key|authenticat|unauthori[sz]ed"));
 static OVERFLOW: LazyLock<Regex> = LazyLock::new(|| {
     words(
-        "prompt is too long|context.?(length|window)|maximum context|too many tokens|\
+        "prompt (is|as) too long|context.?(length|window)|maximum context|too many tokens|\
          exceeds the maximum number of tokens|contextoverflow|context is too large|compaction exhausted",
     )
 });

@@ -54,6 +54,8 @@ fn what_comes_behind_the_last_tool_counts_as_the_answer() {
     for (updates, spoke) in [
         (vec![chunk("Done.")], true),
         (vec![chunk(" \n")], false),
+        (vec![chunk("pi v0.87.1\n---\n\n---\nNew version available")], false),
+        (vec![chunk("pi v0.87.1 is installed.")], true),
         (vec![chunk("I look."), tool("t", "in_progress")], false),
         // The first word about a tool is missing.
         (vec![chunk("I look."), tool_update("t", "completed")], false),
@@ -105,6 +107,11 @@ fn retries_are_told_and_what_came_of_the_answer_is_void() {
     let retrying = AgentEvent::Retrying { status: None, wait: Some(Duration::from_secs(4)) };
     assert_eq!(events, [AgentEvent::Turn, retrying]);
     assert_eq!((listener.said(), listener.spoke), (None, false));
+
+    let again = "Info: Response was interrupted due to a server error. Retrying...";
+    let (mut listener, events) = heard(&[chunk("partial"), chunk(again), chunk("Info: this is an answer.")]);
+    assert_eq!(events, [AgentEvent::Turn, AgentEvent::Retrying { status: None, wait: None }]);
+    assert_eq!(listener.said(), Some(said("Info: this is an answer.")));
 
     let told = |severity: &str| {
         let failure = json!({ "severity": severity, "title": "unexpected status 529: Overloaded" });
