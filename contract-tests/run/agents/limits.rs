@@ -57,7 +57,7 @@ fn a_limit_beyond_the_patience_ends_the_run_which_can_be_resumed() {
 fn a_limit_that_is_not_lifted_when_it_was_to_be_is_not_asked_for_again_at_once() {
     for player in Player::TELL_LIMITS {
         let agent = StandIn::new(player);
-        agent.configured("  limit_patience_hours: 0.01\n");
+        agent.configured("  limit_patience_hours: 0.004\n");
         for start in ["1", "2"] {
             limited(&agent, player, start, LONG_AGO);
         }
@@ -65,7 +65,7 @@ fn a_limit_that_is_not_lifted_when_it_was_to_be_is_not_asked_for_again_at_once()
         assert!(!ran.stderr.contains("is lifted at"), "{player:?}: nobody knows when: {}", ran.stderr);
         assert_eq!((agent.starts(), agent.classes()), (2, vec!["limit".to_owned(); 2]), "{player:?}");
         let asked = StandIn::new(player);
-        asked.configured("  limit_patience_hours: 0.01\n");
+        asked.configured("  limit_patience_hours: 0.004\n");
         for start in ["1", "2"] {
             limited(&asked, player, start, LONG_AGO);
         }
