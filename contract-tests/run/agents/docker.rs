@@ -152,7 +152,7 @@ fn an_agent_that_takes_too_long_is_ended_inside() {
     let run = dock.start();
     until("the agent works", || !dock.workspace.read("pid").is_empty() && !dock.workspace.read("child").is_empty());
     assert!(dock.lives("pid") && dock.lives("child"));
-    collected(run).exits(0).says(&["stopped after 5.0 s"]);
+    collected(run).exits(0).says(&["stopped after 5 s"]);
     assert_eq!(dock.classes(), ["timed_out", "done"]);
     until("nothing is left inside", || !dock.lives("pid") && !dock.lives("child"));
 }
