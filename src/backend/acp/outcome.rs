@@ -127,12 +127,14 @@ fn words(pattern: &str) -> Regex {
     Regex::new(&format!("(?i){pattern}")).expect("a pattern that tests compile")
 }
 
+/// As it is spelt: an answer may begin with the same words as a sentence.
 static COMPLAINT: LazyLock<Regex> = LazyLock::new(|| {
-    words(
-        "^(exceeded retry limit|\\{\"error\":|stream disconnected|unexpected status|API Error:|Retrying \\(attempt|\
+    Regex::new(
+        "^(exceeded retry limit|\\{\"error\":|stream disconnected|unexpected status|API Error:|\
          Compaction cancelled|Error: ([45][0-9]{2} |Authentication failed with provider|\
          Failed to get response from the AI model|The provider rejected the prompt))",
     )
+    .expect("a pattern that tests compile")
 });
 static LOCKED_OUT: LazyLock<Regex> = LazyLock::new(|| words("api key|authenticat|unauthori[sz]ed"));
 static OVERFLOW: LazyLock<Regex> = LazyLock::new(|| {

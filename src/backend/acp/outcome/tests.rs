@@ -142,6 +142,7 @@ fn an_end_that_claims_success_is_looked_at() {
             Class::Overflow,
         ),
         (false, true, "Error: this is what the program prints, and it is mended.", Class::Done),
+        (false, true, "Unexpected status codes are told now.", Class::Done),
         (true, true, "stream disconnected before completion", Class::Done),
         (false, false, "", TRANSIENT),
         (true, false, "", Class::Done),
