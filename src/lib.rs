@@ -57,6 +57,7 @@ pub mod conform;
 pub mod contract;
 pub mod diag;
 pub mod draw;
+pub mod events;
 pub mod policy;
 pub mod report;
 pub mod runner;

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use loa::contract::Phase;
+
 use super::workspace::{Ran, finished};
 use super::{Workspace, until};
 
@@ -101,8 +103,12 @@ fn a_reader_that_stalls_keeps_nobody_from_watching_the_phase() {
             .config(&format!("runtime: {{ retry: {{ max: 0 }}, phases: {{ design: {{ timeout_ms: {limit} }} }} }}\n"));
         let mut run = workspace.start();
         if interrupted {
-            let log = workspace.path(".loa-run/logs/design-1.log");
-            until("the log has it all", || fs::metadata(&log).is_ok_and(|it| it.len() == 120_000 * 6));
+            let log = || {
+                workspace.recorded().map(|it| workspace.store().place().log(&it.state.execution_id, Phase::Design, 1))
+            };
+            until("the log has it all", || {
+                log().is_some_and(|log| fs::metadata(log).is_ok_and(|it| it.len() == 120_000 * 6))
+            });
             Command::new("kill").args(["-INT", &run.id().to_string()]).status().expect("kill runs");
         }
         let mut code = None;
@@ -132,10 +138,25 @@ fn a_checkpoint_that_somebody_edited_is_neither_success_nor_ignored() {
     for edit in edits {
         let workspace = stopped();
         workspace.write(".loa-checkpoint/discovery.yaml", edit);
-        workspace.resume().exits(78).says(&["discovery.yaml", "hint:"]);
-        workspace.loa(&["state"]).exits(78);
+        if edit.is_empty() {
+            // What a power cut leaves is no edit.
+            workspace.resume().exits(2).says(&["checkpoint of discovery is written again"]);
+            continue;
+        }
+        workspace.resume().exits(2).says(&["discovery.yaml", "--restore", "--rerun", "--adopt"]);
+        workspace.resume().exits(2);
+        workspace.loa(&["state"]).exits(0);
+        workspace.loa(&["status"]).exits(0);
         assert_eq!(workspace.read(".loa-checkpoint/discovery.yaml"), edit, "left as it is");
         assert_eq!(workspace.ran(), ["discovery", "design"], "nothing was started");
+        workspace.loa(&["resume", "--adopt"]).exits(2);
+        workspace.loa(&["resume", "--restore"]).exits(2).says(&["checkpoint of discovery is written again"]);
+        assert_eq!(workspace.checkpoint("discovery")["exit_code"], 0);
+        assert_eq!(workspace.ran(), ["discovery", "design", "design"]);
+        workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+        workspace.write(".loa-checkpoint/discovery.yaml", edit);
+        workspace.loa(&["resume", "--rerun"]).exits(2).says(&["discovery runs again"]);
+        assert_eq!(workspace.ran(), ["discovery", "design", "design", "discovery", "design"]);
         workspace.plan(&[("design", "true")]);
         workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(0);
     }
@@ -150,29 +171,17 @@ fn a_checkpoint_of_another_execution_does_not_count_and_is_said() {
     let id = workspace.checkpoint("discovery")["execution_id"].as_str().expect("an id").to_owned();
     let foreign = workspace.read(".loa-checkpoint/discovery.yaml").replace(&id, "exec-20200101-000000");
     workspace.write(".loa-checkpoint/discovery.yaml", &foreign);
-    workspace.resume().exits(0).says(&["discovery belongs to another execution"]);
-    assert_eq!(workspace.ran(), ["discovery", "design", "discovery", "design"]);
+    workspace.resume().exits(0).says(&["discovery belongs to another execution", "ours is written again"]);
+    assert_eq!(workspace.ran(), ["discovery", "design", "design"]);
+    assert_eq!(workspace.checkpoint("discovery")["execution_id"], id.as_str());
 }
 
 #[test]
-fn a_record_of_a_newer_version_is_refused_and_left_alone() {
-    let workspace = Workspace::only(&[("design", "exit 2")]);
-    workspace.run().exits(2);
-    let newer = workspace.read(".loa-run/run.yaml").replace("version: 1", "version: 2") + "miracle: true\n";
-    workspace.write(".loa-run/run.yaml", &newer);
-    for arguments in [&["resume"][..], &["status"], &["resolve", "abort"], &["run", "--plan", "plan.json", "--fresh"]] {
-        workspace.loa(arguments).exits(78).says(&["version 2", "knows 1"]);
-    }
-    assert_eq!(workspace.read(".loa-run/run.yaml"), newer);
-}
-
-#[test]
-fn a_record_that_nobody_can_read_is_put_aside_by_a_fresh_start() {
-    let workspace = Workspace::only(&[("design", "test -f go || exit 2")]);
-    workspace.run().exits(2);
+fn a_record_of_an_earlier_program_that_nobody_can_read_is_put_aside_by_a_fresh_start() {
+    let workspace = Workspace::only(&[("design", "true")]);
+    fs::create_dir(workspace.path(".loa-run")).expect("made");
     workspace.write(".loa-run/run.yaml", "version: 1\nbroken");
     workspace.resume().exits(78).says(&["run.yaml", "--fresh"]);
-    workspace.write("go", "");
     workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(0);
     assert_eq!(workspace.read(".loa-run/archive/unnamed/run.yaml"), "version: 1\nbroken");
 }
@@ -180,12 +189,10 @@ fn a_record_that_nobody_can_read_is_put_aside_by_a_fresh_start() {
 #[test]
 fn a_folder_or_a_file_in_the_way() {
     let workspace = Workspace::only(&[("discovery", "true"), ("design", "mkdir .loa-checkpoint/design.yaml")]);
-    workspace.run().exits(74).says(&["design.yaml"]);
-    assert_eq!(workspace.checkpoint("discovery")["exit_code"], 0);
-    fs::remove_dir(workspace.path(".loa-checkpoint/design.yaml")).expect("removed");
-    workspace.plan(&[("discovery", "true"), ("design", "true")]);
-    workspace.resume().exits(0);
-    assert_eq!(workspace.ran(), ["discovery", "design", "design"]);
+    workspace.run().exits(0);
+    assert_eq!(workspace.checkpoint("design")["exit_code"], 0, "what was in its place is put aside");
+    assert!(workspace.path(".loa-run/archive/ignored/design.1.yaml").is_dir());
+    assert_eq!(workspace.ran(), ["discovery", "design"]);
 
     for name in [".loa-checkpoint", ".loa-run"] {
         let workspace = Workspace::only(&[("design", "true")]);
@@ -210,20 +217,23 @@ fn a_full_disk_is_told_and_the_run_goes_on_when_there_is_room() {
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=400k", "tmpfs"]).arg(&small).status();
     assert!(mounted.expect("mount runs").success(), "this test needs to mount a tmpfs: run it as root");
     let unmount = Unmount(&small);
-    for file in ["plan.json", ".loa.config.yaml"] {
-        fs::copy(workspace.path(file), small.join(file)).expect("copied");
-    }
     let loa = |arguments: &[&str]| {
-        finished(super::workspace::program(std::path::Path::new(env!("CARGO_BIN_EXE_loa-run")), &small, arguments))
+        let mut command = workspace.command(arguments);
+        finished({
+            command.env("LOA_RUN_STATE", &small);
+            command
+        })
     };
     loa(&["run", "--plan", "plan.json"]).exits(74).says(&["No space left"]);
-    let kept = fs::read_to_string(small.join(".loa-checkpoint/discovery.yaml")).expect("the last good state");
-    assert!(kept.contains("exit_code: 0"), "{kept}");
-    fs::remove_file(small.join(".loa-run/logs/design-1.log")).expect("removed");
-    fs::write(small.join("go"), "").expect("there is room");
+    assert_eq!(workspace.checkpoint("discovery")["exit_code"], 0, "the last good state");
+    let place = loa::store::Place::find(&workspace.path("").canonicalize().expect("there"), Some(&small));
+    let status = loa(&["status", "--json"]).exits(0).stdout;
+    let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
+    let id = loa::contract::ExecutionId::new(status["execution_id"].as_str().expect("an id")).expect("an id");
+    fs::remove_file(place.expect("found").log(&id, Phase::Design, 1)).expect("removed");
+    workspace.write("go", "");
     loa(&["resume"]).exits(0);
-    let ran = fs::read_to_string(small.join("ran")).expect("there");
-    assert_eq!(ran, "discovery\ndesign\ndesign\nsubmit\n");
+    assert_eq!(workspace.ran(), ["discovery", "design", "design", "submit"]);
     drop(unmount);
 }
 

@@ -22,7 +22,7 @@ fn a_command_is_told_of_the_call() {
     );
     workspace.run().exits(2);
     assert_eq!(workspace.read("told"), "manual design design failed: exit 2: no key\n\n");
-    assert!(workspace.read(".loa-run/history.jsonl").contains("\"notified\""));
+    assert!(workspace.events().contains(&"notified".to_owned()));
     let quiet = blocked("command: touch told");
     quiet.write("fixed", "");
     quiet.run().exits(0);
@@ -39,7 +39,7 @@ fn a_command_is_told_of_a_halt_of_a_run_whose_process_is_gone() {
     run.wait().expect("awaited");
     workspace.loa(&["halt"]).exits(0).says(&["A human is needed"]);
     assert_eq!(workspace.read("told"), "manual design somebody asked for a halt while nothing ran\n");
-    assert!(workspace.read(".loa-run/history.jsonl").contains("while nothing ran"));
+    assert_eq!(workspace.record()["pending"]["reason"], "somebody asked for a halt while nothing ran");
 }
 
 #[test]
@@ -115,9 +115,7 @@ fn an_answer_comes_from_the_command_line_a_file_or_the_environment() {
 fn a_run_that_waits_goes_on_in_the_same_process_once_it_is_answered() {
     let workspace = blocked("timeout_ms: 1");
     let run = workspace.command(&["run", "--plan", "plan.json", "--wait"]).spawn().expect("it starts");
-    until("a report waits", || {
-        workspace.path(".loa-run/run.yaml").exists() && workspace.record()["status"] == "escalated"
-    });
+    until("a report waits", || workspace.record()["status"] == "escalated");
     workspace.write("fixed", "");
     let answered = || workspace.loa(&["resolve", "fix_and_resume"]).code == Some(0);
     until("the answer is taken", answered);
@@ -128,7 +126,7 @@ fn a_run_that_waits_goes_on_in_the_same_process_once_it_is_answered() {
 #[test]
 fn a_wait_ends_with_an_abort_and_with_a_signal() {
     let workspace = blocked("timeout_ms: 1");
-    let escalated = || workspace.path(".loa-run/run.yaml").exists() && workspace.record()["status"] == "escalated";
+    let escalated = || workspace.record()["status"] == "escalated";
     let run = workspace.command(&["run", "--plan", "plan.json", "--wait"]).spawn().expect("it starts");
     until("a report waits", escalated);
     until("the answer is taken", || workspace.loa(&["resolve", "abort"]).code == Some(0));

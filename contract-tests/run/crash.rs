@@ -60,7 +60,7 @@ fn kill_9_at_many_moments_loses_and_repeats_nothing() {
         // From before the first write to after the last, by the files that a run leaves.
         let marks = [
             ".loa-run/lock",
-            ".loa-run/run.yaml",
+            ".loa-run/logs/preflight-1.log",
             "ran",
             ".loa-checkpoint/preflight.yaml",
             "done-design",
@@ -74,7 +74,7 @@ fn kill_9_at_many_moments_loses_and_repeats_nothing() {
             phases.iter().map(|(id, _)| *id).filter(|id| !workspace.checkpoint(id).is_null()).collect();
         let before = done.iter().map(|id| workspace.starts(id)).collect::<Vec<_>>();
         // Killed before its record was there, it has done nothing and there is nothing to resume.
-        let resumed = if workspace.path(".loa-run/run.yaml").exists() { workspace.resume() } else { workspace.run() };
+        let resumed = if workspace.recorded().is_some() { workspace.resume() } else { workspace.run() };
         resumed.exits(0);
         let after = done.iter().map(|id| workspace.starts(id)).collect::<Vec<_>>();
         assert_eq!(before, after, "killed at {mark}: {done:?} had ended and ran again");
@@ -92,30 +92,26 @@ fn kill_9_at_many_moments_loses_and_repeats_nothing() {
 fn a_session_that_died_between_the_checkpoint_and_the_call_is_made_up_for() {
     let workspace = Workspace::only(&[("design", "exit 2"), ("submit", "true")]);
     workspace.run().exits(2);
-    let record = workspace.read(".loa-run/run.yaml").replace("'escalated'", "'running'");
-    let (before, pending) = record.split_once("pending:").expect("a report waits");
-    assert!(pending.contains("design"));
-    workspace.write(".loa-run/run.yaml", before);
-    workspace.resume().exits(2).says(&["A human is needed"]);
-    assert_eq!(workspace.ran(), ["design"], "a blocked phase waits for its human");
+    for event in ["next_decided", "stage_concluded"] {
+        workspace.cut_behind(event);
+        workspace.resume().exits(2).says(&["A human is needed"]);
+        let starts = if event == "next_decided" { 1 } else { 2 };
+        assert_eq!(workspace.starts("design"), starts, "a blocked phase waits for its human: {event}");
+    }
 }
 
 #[test]
 fn a_session_that_died_before_it_called_about_exhausted_retries_makes_no_further_attempt() {
     let workspace = Workspace::only(&[("design", "echo alike >&2; exit 1")]);
     workspace.run().exits(2);
-    let record = workspace.read(".loa-run/run.yaml").replace("'escalated'", "'running'");
-    let (before, _) = record.split_once("pending:").expect("a report waits");
-    let active =
-        "active:\n  phase: design\n  attempt: 4\n  failures: ['stderr alike', 'stderr alike', 'stderr alike']\n";
-    workspace.write(".loa-run/run.yaml", &format!("{before}{active}"));
+    workspace.cut_behind("next_decided");
     workspace.resume().exits(2).says(&["A human is needed"]);
     assert_eq!(workspace.starts("design"), 4);
     assert_eq!(workspace.reports().last().expect("a report")["trigger"], "same_issue");
 }
 
 #[test]
-fn a_start_that_died_while_it_put_the_last_execution_aside_is_still_a_start() {
+fn a_start_that_cannot_put_the_last_execution_aside_changes_nothing() {
     let workspace =
         Workspace::only(&[("preflight", "true"), ("discovery", "true"), ("design", "test -f go || exit 2")]);
     workspace.run().exits(2);
@@ -125,8 +121,13 @@ fn a_start_that_died_while_it_put_the_last_execution_aside_is_still_a_start() {
     fs::create_dir_all(workspace.path(&obstacle).join("inside")).expect("made");
     workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(74).says(&["discovery.yaml"]);
     fs::remove_dir_all(workspace.path(&obstacle)).expect("removed");
+    // The old one is still the present one, and whole.
+    workspace.resume().exits(2).says(&["waits for an answer"]);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(2).says(&["checkpoint of preflight is written again"]);
+    assert_eq!(workspace.starts("preflight"), 1);
     workspace.write("go", "");
-    workspace.resume().exits(0);
+    workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(0);
     for phase in ["preflight", "discovery", "design"] {
         assert_ne!(workspace.checkpoint(phase)["execution_id"], old.as_str(), "{phase} is not of the old execution");
         let archived = format!(".loa-run/archive/{old}/{phase}.yaml");
@@ -143,8 +144,11 @@ fn a_clock_that_was_set_back_reopens_nothing_for_ever() {
         let text = text.replace("PHASE", phase).replace("CODE", code);
         workspace.write(&format!(".loa-checkpoint/{phase}.yaml"), &text);
     }
-    workspace.loa(&["resume", "--plan", "plan.json"]).exits(0);
+    workspace.loa(&["resume", "--plan", "plan.json"]).exits(2).says(&["discovery done, design failed", "--adopt"]);
+    assert!(workspace.ran().is_empty() && workspace.recorded().is_none(), "a human adopts");
+    workspace.loa(&["resume", "--plan", "plan.json", "--adopt"]).exits(0);
     assert_eq!(workspace.ran(), ["design"]);
+    assert_eq!(workspace.checkpoint("design")["execution_id"], "theirs");
 }
 
 #[test]
@@ -197,10 +201,9 @@ fn a_daemon_of_a_session_that_called_its_human_and_died_is_ended_by_the_next() {
     signal(guard.expect("a guard"), "KILL");
     kill(run);
     // As if it had died a moment later: its human was called and has answered, its processes were not ended yet.
-    let record = workspace.read(".loa-run/run.yaml");
-    assert!(record.contains("status: 'running'"), "{record}");
-    workspace.write(".loa-run/run.yaml", &record.replace("status: 'running'", "status: 'resolved'"));
-    workspace.write(".loa-run/note.yaml", "");
+    assert_eq!(workspace.record()["status"], "running");
+    workspace.loa(&["halt"]).exits(0);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
     workspace.write("go", "");
     workspace.resume().exits(0).says(&["ended"]);
     assert!(!alive(workspace.read("daemon").trim()));

@@ -59,17 +59,31 @@ fn a_report_and_a_context_state_of_format_1_are_valid() {
 }
 
 #[test]
+fn what_is_taken_over_goes_on_in_a_journal_and_its_files_are_put_aside() {
+    let workspace = first_day();
+    workspace.write(".loa-run/history.jsonl", &fixture("history.jsonl"));
+    let record = workspace.read(".loa-run/run.yaml");
+    workspace.loa(&["resume", "--plan", "plan.json"]).exits(0);
+    assert_eq!(workspace.events()[0], "execution_taken_over");
+    assert_eq!(workspace.record()["epoch"], 2);
+    assert!(!workspace.path(".loa-run/run.yaml").exists());
+    assert_eq!(workspace.read(".loa-run/archive/exec-20260131-abc123/run.yaml"), record, "nothing is deleted");
+    let report = workspace.loa(&["report", "--json"]).exits(0).stdout;
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    let outcomes: Vec<_> =
+        report["attempts"].as_array().expect("a list").iter().map(|it| it["outcome"].clone()).collect();
+    assert_eq!(outcomes, ["retry", "success", "blocked", "success"], "its past is told");
+}
+
+#[test]
 fn the_session_of_an_agent_of_format_1_is_gone_on_with() {
     let workspace = first_day();
     fs::create_dir(workspace.path(".loa-run/sessions")).expect("made");
     workspace.write(".loa-run/sessions/design.yaml", &fixture("session.yaml"));
     let layout = loa::store::Layout::new(workspace.path(""));
-    let record = loa::store::read_agent_record(&layout, loa::contract::Phase::Design).expect("valid").expect("there");
-    assert_eq!(record.session.as_deref(), Some("5f0c1a52-0a4e-4b7e-9a57-2f6f5d1f8a11"));
-    assert_eq!(record.invocations[0].code, Some(143));
-    assert_eq!(record.invocations[1].signal.as_deref(), Some("SIGKILL"));
-    loa::store::write_agent_record(&layout, &record).expect("written");
-    assert_eq!(loa::store::read_agent_record(&layout, loa::contract::Phase::Design).expect("valid"), Some(record));
+    let earlier = loa::store::read_format1(&layout).expect("valid").expect("there");
+    let agent = &earlier.state.agents[&loa::contract::Phase::Design];
+    assert_eq!(agent.session.as_deref(), Some("5f0c1a52-0a4e-4b7e-9a57-2f6f5d1f8a11"));
 }
 
 #[test]
@@ -89,7 +103,7 @@ fn a_newer_version_of_each_format_is_refused_and_left_alone() {
     fs::create_dir(workspace.path(".loa-run/sessions")).expect("made");
     workspace.write(".loa-run/sessions/design.yaml", &newer("session.yaml"));
     let layout = loa::store::Layout::new(workspace.path(""));
-    let refused = loa::store::read_agent_record(&layout, loa::contract::Phase::Design);
+    let refused = loa::store::read_format1(&layout);
     assert!(matches!(refused, Err(loa::store::StoreError::Newer { found: 2, known: 1, .. })), "{refused:?}");
     assert_eq!(workspace.read(".loa-run/sessions/design.yaml"), newer("session.yaml"));
 }

@@ -39,8 +39,10 @@ const PHASES: [(&str, &str); 3] = [("discovery", "true"), ("design", "true"), ("
 
 /// Every document is whole, and what said 0 still does; returns the phases that say it.
 fn intact(workspace: &Workspace) -> Vec<&'static str> {
-    for path in [".loa-checkpoint", ".loa-run", ".loa-checkpoint/escalations"] {
-        let entries = fs::read_dir(workspace.path(path)).into_iter().flatten();
+    let state = workspace.store().place().folder();
+    let folders = [".loa-checkpoint", ".loa-run", ".loa-checkpoint/escalations"].map(|name| workspace.path(name));
+    for path in folders.into_iter().chain([state]) {
+        let entries = fs::read_dir(path).into_iter().flatten();
         let names = entries.map(|entry| entry.expect("listed").file_name().to_string_lossy().into_owned());
         let half: Vec<String> = names.filter(|name| name.ends_with(".unfinished")).collect();
         assert!(half.is_empty(), "half written files are cleared away: {half:?}");
@@ -59,13 +61,13 @@ fn every_call(fault: impl Fn(u32) -> String, words: &[&str]) -> u32 {
         }
         let ran = ran.exits(74).says(words);
         assert!(
-            ran.stderr.contains(workspace.path("").to_string_lossy().trim_end_matches('/')),
+            ran.stderr.contains(workspace.path("").parent().expect("a parent").to_string_lossy().as_ref()),
             "a path is named: {}",
             ran.stderr
         );
         let before = workspace.ran();
         let done = intact(&workspace);
-        let known = workspace.path(".loa-run/run.yaml").exists();
+        let known = workspace.recorded().is_some();
         if known { workspace.resume() } else { workspace.run() }.exits(0);
         for phase in done {
             let starts = before.iter().filter(|ran| *ran == phase).count();

@@ -15,6 +15,7 @@ mod exits;
 mod features;
 mod formats;
 mod host;
+mod journal;
 mod model;
 mod old_names;
 mod people;

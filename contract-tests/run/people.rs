@@ -84,12 +84,13 @@ fn a_report_of_a_run_that_was_killed_says_what_was_lost_and_a_half_line_does_no_
     let dead = json(&workspace, &["report", "--json"]);
     went(&dead, &[("discovery", "success"), ("design", "lost")]);
     assert_eq!(dead["status"], "died");
-    let history = workspace.read(".loa-run/history.jsonl");
-    workspace.write(".loa-run/history.jsonl", &history[..history.len() - 20]);
+    let journal = std::fs::read(workspace.journal()).expect("readable");
+    std::fs::write(workspace.journal(), &journal[..journal.len() - 20]).expect("torn");
     workspace.write("fixed", "");
     workspace.resume().exits(0);
     let report = json(&workspace, &["report", "--json"]);
-    assert_eq!((&report["gaps"][0]["cause"], &report["unreadable"]), (&"died".into(), &1.into()));
+    assert_eq!(report["gaps"][0]["cause"], "died");
+    assert!(workspace.events().contains(&"session_died".to_owned()));
     workspace.loa(&["report"]).exits(0);
 }
 
@@ -114,22 +115,43 @@ fn executions_that_were_put_aside_are_reported_too() {
 fn an_execution_without_a_history_is_reported_from_its_checkpoints() {
     let workspace = Workspace::only(&[("design", "true")]);
     workspace.run().exits(0);
-    std::fs::remove_file(workspace.path(".loa-run/history.jsonl")).expect("removed");
-    went(&json(&workspace, &["report", "--json"]), &[("design", "success")]);
-    workspace.write(".loa-run/history.jsonl", "{\"version\":2}\n");
-    workspace.loa(&["report"]).exits(78).says(&["history.jsonl", "version 2"]);
-    assert_eq!(workspace.read(".loa-run/history.jsonl"), "{\"version\":2}\n");
+    let state = workspace.store().place().base().to_path_buf();
+    std::fs::remove_dir_all(state).expect("removed");
+    let report = json(&workspace, &["report", "--json"]);
+    went(&report, &[("design", "success")]);
+    assert_eq!(report["status"], "found");
 }
 
 #[test]
-fn a_history_that_cannot_be_written_stops_no_run() {
-    let workspace = Workspace::only(&[("design", "test -f fixed || exit 2"), ("submit", "true")]);
+fn a_journal_of_a_newer_program_is_refused_and_left_alone() {
+    let workspace = Workspace::only(&[("design", "true")]);
+    workspace.run().exits(0);
+    let journal = workspace.journal();
+    let newer = std::fs::read_to_string(&journal).expect("readable") + "{\"version\":3,\"when\":7}\n";
+    std::fs::write(&journal, &newer).expect("written");
+    for arguments in [&["report"][..], &["status"], &["resume"], &["journal"], &["run", "--plan", "plan.json"]] {
+        workspace.loa(arguments).exits(78).says(&["journal.jsonl", "version 3", "knows 2", "left as it is"]);
+    }
+    assert_eq!(std::fs::read_to_string(&journal).expect("readable"), newer);
+}
+
+#[test]
+fn an_edited_journal_is_refused_with_its_line_and_a_head_tells_of_an_edit() {
+    let workspace = Workspace::only(&[("design", "exit 2")]);
     workspace.run().exits(2);
-    std::fs::remove_file(workspace.path(".loa-run/history.jsonl")).expect("removed");
-    std::fs::create_dir(workspace.path(".loa-run/history.jsonl")).expect("made");
-    workspace.write("fixed", "");
-    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
-    workspace.resume().exits(0).says(&["the history is not kept any more", "history.jsonl", "submit: done"]);
+    let report = json(&workspace, &["report", "--json"]);
+    let head = report["head"].as_str().expect("a head").to_owned();
+    workspace.loa(&["journal", "--head", &head]).exits(0);
+    workspace.loa(&["resolve", "abort"]).exits(0);
+    let answer = json(&workspace, &["journal", "--head", &head, "--json"]);
+    assert_eq!((&answer["held"], &answer["since"]), (&true.into(), &1.into()));
+    let journal = workspace.journal();
+    let text = std::fs::read_to_string(&journal).expect("readable");
+    std::fs::write(&journal, text.replacen("\"design\"", "\"audit\"", 1)).expect("edited");
+    workspace.loa(&["status"]).exits(78).says(&["journal.jsonl:1", "edited", "--fresh"]);
+    workspace.write("plan.json", r#"{"phases":[{"id":"design","command":"true"}]}"#);
+    workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(0);
+    workspace.loa(&["journal", "--head", &head]).exits(2).says(&["does not hold"]);
 }
 
 #[test]
@@ -156,7 +178,11 @@ fn the_log_of_a_phase_is_printed_and_followed_to_its_end() {
     )]);
     workspace.loa(&["logs", "design"]).exits(66).says(&["design has no log"]);
     let run = workspace.start();
-    let log = || workspace.read(".loa-run/logs/design-2.log");
+    let log = || {
+        let id = workspace.recorded().map(|recorded| recorded.state.execution_id);
+        let path = id.map(|id| workspace.store().place().log(&id, loa::contract::Phase::Design, 2));
+        path.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
+    };
     until("the second attempt is up", || log().contains("up"));
     let mut following = workspace.command(&["logs", "design", "--follow"]).spawn().expect("it starts");
     assert_eq!(workspace.loa(&["logs", "design", "--attempt", "1"]).exits(0).stdout, "first\n");
@@ -200,7 +226,10 @@ fn the_doctor_says_what_would_stand_in_the_way() {
     until("the lock is held", || run("lock").expect("looked at")["found"] != "nobody works here");
     workspace.loa(&["halt"]).exits(0);
     working.wait().expect("it ends");
-    assert_eq!(run("records").expect("looked at")["found"], "readable; the execution is escalated");
+    let found = run("journal").expect("looked at")["found"].to_string();
+    assert!(found.contains("the execution is escalated"), "{found}");
+    let state = run("state").expect("looked at")["found"].to_string();
+    assert!(state.contains("work.state/loa-run/") && state.contains("KiB"), "{state}");
 }
 
 #[test]

@@ -9,7 +9,10 @@ fn token() -> String {
 
 /// Every text that a run leaves for people and machines.
 fn left_behind(workspace: &Workspace, logs: &[&str]) -> String {
-    let mut texts = vec![workspace.read(".loa-checkpoint/design.yaml"), workspace.read(".loa-run/run.yaml")];
+    let mut texts = vec![
+        workspace.read(".loa-checkpoint/design.yaml"),
+        std::fs::read_to_string(workspace.journal()).expect("readable"),
+    ];
     for folder in [".loa-checkpoint/escalations", ".loa-run/logs"] {
         let entries = std::fs::read_dir(workspace.path(folder)).expect("there");
         for entry in entries {

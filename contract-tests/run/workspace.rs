@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use loa::events::Envelope;
+use loa::store::{FileStore, Layout, Place, Recorded, RunStore};
 use serde_yaml_archived::Value;
 use tempfile::TempDir;
 
@@ -52,6 +54,7 @@ impl Workspace {
     /// All eight phases succeed unless `scripts` says otherwise.
     pub(super) fn new(scripts: &[(&str, &str)]) -> Self {
         let workspace = Self { folder: tempfile::tempdir().expect("a folder") };
+        fs::create_dir(workspace.path("")).expect("made");
         workspace.write(".loa.config.yaml", CONFIG);
         workspace.plan(&PHASES.map(|phase| {
             let script = scripts.iter().find(|(id, _)| *id == phase).map_or("true", |(_, script)| script);
@@ -81,7 +84,7 @@ impl Workspace {
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.folder.path().join("work").join(name)
     }
 
     pub(super) fn write(&self, name: &str, text: &str) {
@@ -154,9 +157,82 @@ impl Workspace {
         entries.filter(|path| path.extension().is_some_and(|extension| extension == "md")).map(text).collect()
     }
 
-    pub(super) fn record(&self) -> Value {
-        yaml(&self.path(".loa-run/run.yaml"))
+    /// The store of this workspace's state, read from outside.
+    pub(super) fn store(&self) -> FileStore {
+        let workspace = self.path("").canonicalize().expect("there");
+        let place = Place::find(&workspace, Some(&state_home(&self.path("")).join("loa-run"))).expect("found");
+        FileStore::new(place, Layout::new(workspace))
     }
+
+    /// All that the journal of the present execution holds; nothing before the first.
+    pub(super) fn recorded(&self) -> Option<Recorded> {
+        self.store().current().expect("readable")
+    }
+
+    /// The state that the journal folds to, by its keys; null before the first execution.
+    pub(super) fn record(&self) -> Value {
+        let state = self.recorded().map(|recorded| recorded.state);
+        state.map_or(Value::Null, |state| serde_yaml_archived::to_value(state).expect("plain data"))
+    }
+
+    /// The names of the events so far, in their order.
+    pub(super) fn events(&self) -> Vec<String> {
+        let envelopes = self.recorded().map(|recorded| recorded.envelopes).unwrap_or_default();
+        let name = |envelope: &Envelope| serde_json::to_value(envelope).expect("plain data")["event"].clone();
+        envelopes.iter().map(|envelope| name(envelope).as_str().expect("a name").to_owned()).collect()
+    }
+
+    /// What the journal tells of the agent of a phase: its execution, its session now, and how its invocations ended.
+    pub(super) fn agent(&self, phase: &str) -> Value {
+        let Some(recorded) = self.recorded() else { return Value::Null };
+        let (mut attempt, mut invocations) = (serde_json::Value::Null, Vec::new());
+        for envelope in &recorded.envelopes {
+            let event = serde_json::to_value(envelope).expect("plain data");
+            if event["event"] == "attempt_started" {
+                attempt = event["attempt"].clone();
+            }
+            let agent = &event["agent"];
+            if event["event"] == "agent" && event["phase"] == phase && agent["type"] == "ended" {
+                let mut ended = agent.clone();
+                ended["attempt"] = attempt.clone();
+                ended["code"] = agent["exit_code"].clone();
+                invocations.push(ended);
+            }
+        }
+        let known = recorded.state.agents.iter().find(|(known, _)| known.as_str() == phase);
+        let session = known.and_then(|(_, agent)| agent.session.clone());
+        let id = recorded.state.execution_id;
+        let told = serde_json::json!({ "execution_id": id, "session": session, "invocations": invocations });
+        serde_yaml_archived::to_value(told).expect("plain data")
+    }
+
+    /// The classes of the invocations of a phase's agent that ended, in order.
+    pub(super) fn classes(&self, phase: &str) -> Vec<String> {
+        let ended = self.agent(phase)["invocations"].as_sequence().cloned().unwrap_or_default();
+        ended.iter().map(|end| end["class"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
+    /// The journal's file.
+    pub(super) fn journal(&self) -> PathBuf {
+        let store = self.store();
+        let id = store.current().expect("readable").expect("an execution").state.execution_id;
+        store.place().run(&id).join("journal.jsonl")
+    }
+
+    /// Cuts the journal off behind the last event of this name, as if the process had died there.
+    pub(super) fn cut_behind(&self, event: &str) {
+        let text = fs::read_to_string(self.journal()).expect("readable");
+        let lines: Vec<&str> = text.lines().collect();
+        let named = |line: &&str| line.contains(&format!("\"event\":\"{event}\""));
+        let last = lines.iter().rposition(named).expect("it happened");
+        fs::write(self.journal(), lines[..=last].join("\n") + "\n").expect("written");
+    }
+}
+
+/// Where the state of the workspaces of a test is: beside the workspace.
+pub(super) fn state_home(folder: &Path) -> PathBuf {
+    let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
+    folder.parent().expect("a parent").join(format!("{name}.state"))
 }
 
 /// A command without anything of an outer run in its environment.
@@ -169,7 +245,7 @@ pub(super) fn program(file: &Path, folder: &Path, arguments: &[&str]) -> Command
         }
     }
     // The user's own configuration is none of the test's business.
-    command.env("XDG_CONFIG_HOME", folder.join(".config"));
+    command.env("XDG_CONFIG_HOME", folder.join(".config")).env("XDG_STATE_HOME", state_home(folder));
     command
 }
 

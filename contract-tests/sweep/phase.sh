@@ -21,5 +21,5 @@ submit)
     (setsid sh -c 'sleep 600 & sleep 600' > /dev/null 2>&1 &)
     ;;
 esac
-echo "end $id $code" >> "$JOURNAL"
+echo "end $id $code $LOA_EXECUTION_ID" >> "$JOURNAL"
 exit "$code"

@@ -74,7 +74,7 @@ fn valid_documents_are_read_into_their_types() {
     reads::<conform::ConformanceReport>(&conform::CONFORMANCE_REPORT);
     reads::<runner::PlanDocument>(&runner::PLAN);
     reads::<runner::ResolutionDocument>(&runner::RESOLUTION);
-    reads::<runner::AskEvent>(&runner::AGENT_EVENT);
+    reads::<loa::events::AgentActivity>(&loa::events::AGENT_EVENT);
 }
 
 #[test]

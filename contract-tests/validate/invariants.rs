@@ -59,7 +59,7 @@ pub(crate) fn read_as(kind: &str, value: &serde_json::Value) -> Result<(), serde
         "config" => typed::<config::ConfigDocument>(value),
         "plan" => typed::<runner::PlanDocument>(value),
         "resolution" => typed::<runner::ResolutionDocument>(value),
-        "agent-event" => typed::<runner::AskEvent>(value),
+        "agent-event" => typed::<loa::events::AgentActivity>(value),
         "runtime-manifest" => typed::<conform::Manifest>(value),
         "adapter-ask" => typed::<conform::AdapterAsk>(value),
         "adapter-answer" => typed::<conform::AdapterAnswer>(value),

@@ -2,11 +2,11 @@
 
 use crate::conform::conform_kinds;
 use crate::schema::{Kind, contract_kinds};
-use crate::{config, runner};
+use crate::{config, events, runner};
 
 /// Every kind of document, in the order in which `loa-validate list` shows them.
 #[must_use]
 pub fn kinds() -> Vec<Kind> {
-    [contract_kinds(), vec![config::CONFIG, runner::PLAN, runner::RESOLUTION, runner::AGENT_EVENT], conform_kinds()]
+    [contract_kinds(), vec![config::CONFIG, runner::PLAN, runner::RESOLUTION, events::AGENT_EVENT], conform_kinds()]
         .concat()
 }

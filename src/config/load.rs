@@ -43,6 +43,23 @@ pub enum ConfigError {
     },
 }
 
+/// The folder that the configuration names for the state of runs: by a flag, a variable, the workspace's file, or the
+/// user's own. A file that is wrong elsewhere still says this, for whoever only looks where an execution stands.
+#[must_use]
+pub fn named_state(path: &Path, user: Option<&Path>, overrides: &[Override], home: Option<&Path>) -> Option<PathBuf> {
+    let by_word = overrides.iter().rev().find(|value| value.key == "runtime.state").map(|value| value.value.clone());
+    let in_file = |path: &Path| {
+        let source = source(path).ok()??;
+        let document = documents(&source.bytes, Format::Yaml, &Budget::default()).next()?.ok()?.to_json();
+        document["runtime"]["state"].as_str().map(str::to_owned)
+    };
+    let said = by_word.or_else(|| in_file(path)).or_else(|| in_file(user?))?;
+    Some(match (said.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(said),
+    })
+}
+
 /// Reads a workspace's configuration file and the user's own, where they are there, and resolves them.
 ///
 /// # Errors

@@ -31,7 +31,7 @@ pub use docker::DockerSection;
 pub use document::ConfigDocument;
 pub use keys::{PREFIX, runtime_variables};
 pub use kind::CONFIG;
-pub use load::{ConfigError, FILE_NAME, Source, USER_FILE, load, resolve, resolve_over};
+pub use load::{ConfigError, FILE_NAME, Source, USER_FILE, load, named_state, resolve, resolve_over};
 pub use notify::Notify;
 pub use old_names::{OldName, read_old_names};
 pub use origin::{NotAnAssignment, Origin, Override, VARIABLES, from_environment};

@@ -37,6 +37,11 @@ pub struct Runtime {
     /// Whether the checkpoint of a phase that names no artifacts is given the files that changed while it ran. What git
     /// ignores does not count, and beyond fifty thousand files nothing is looked at.
     pub find_artifacts: bool,
+    /// The folder in which the state of runs is kept, absolute or relative to the workspace; `~/` is the home folder. By
+    /// default `$XDG_STATE_HOME/loa-run`.
+    #[schemars(length(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
 }
 
 impl Default for Runtime {
@@ -53,6 +58,7 @@ impl Default for Runtime {
             redact: keys.map(str::to_owned).to_vec(),
             log_limit_mb: 64,
             find_artifacts: true,
+            state: None,
         }
     }
 }

@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 
-use super::Progress;
 use super::engine::Engine;
 use crate::contract::{Artifact, ArtifactAction, Phase, PhaseResult};
 use crate::store::Layout;
@@ -46,7 +45,7 @@ impl Engine<'_> {
         changes.retain(|change| self.bounds.redactor.text(&change.path) == change.path);
         if changes.len() > MOST {
             let text = format!("{phase}: it changed {} files; its checkpoint names the first {MOST}", changes.len());
-            self.listener.on(&Progress::Notice { text: &text });
+            self.notice(text);
         }
         changes.into_iter().take(MOST).map(artifact).collect()
     }
@@ -62,7 +61,7 @@ impl Engine<'_> {
             let text = format!(
                 "the workspace has more than {MOST_LOOKED_AT} files that git does not ignore: artifacts are not looked for"
             );
-            self.listener.on(&Progress::Notice { text: &text });
+            self.notice(text);
         }
         found
     }

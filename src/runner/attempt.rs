@@ -4,17 +4,19 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use super::context::{Compactor, ContextWatch};
+use super::agent::compactor;
+use super::context::{Compactor, ContextWatch, Seen};
 use super::engine::Engine;
 use super::log::PhaseLog;
 use super::stage_files::{Identity, SESSION_VARIABLE, StageFiles, environment};
-use super::talk::compactor;
 use super::watch::{Stop, TICK};
-use super::{Progress, RunError, Stage, Work};
+use super::{RunError, Stage, Work};
 use crate::contract::PhaseResult;
+use crate::events::{Event, Observation};
 use crate::policy::{Ending, Outcome};
 use crate::system::clock::{self, Moment};
-use crate::system::process::{Command, Event, Exit, Piece, Running, Stream, kill_group, signal_name};
+use crate::system::files::{self, Privacy};
+use crate::system::process::{Command, Event as ProcessEvent, Exit, Piece, Running, Stream, kill_group, signal_name};
 
 /// How much of the end of standard error is kept, to recognise a failure by.
 const TAIL: usize = 4 * 1024;
@@ -35,6 +37,8 @@ pub(super) struct Attempt {
     pub(super) said: Option<String>,
     /// An agent says that it is done, and no gate says so too.
     pub(super) unverified: bool,
+    /// Tokens in its context, as they were last known.
+    pub(super) context_tokens: Option<u64>,
 }
 
 /// How an attempt ended.
@@ -52,7 +56,7 @@ pub(super) enum AttemptEnd {
 #[derive(Debug)]
 pub(super) struct Setting<'a> {
     pub(super) stage: &'a Stage,
-    pub(super) attempt: u32,
+    paths: StageFiles,
     log: PhaseLog,
     pub(super) context: ContextWatch,
     pub(super) began: Moment,
@@ -100,7 +104,9 @@ impl Engine<'_> {
     ) -> Result<Attempt, RunError> {
         let paths = StageFiles::prepare(&self.layout, stage, attempt)?;
         let session = self.session.clone();
-        let identity = Identity { execution: &self.execution().clone(), session: &session, attempt };
+        let execution = self.execution().clone();
+        let identity = Identity { execution: &execution, session: &session, attempt };
+        let log = self.place.log(&execution, stage.phase, attempt);
         let variables = environment(&identity, stage, &self.bounds, self.layout.workspace(), &paths);
         let withheld = self.backends.withheld_from(None);
         let command = |argv: &[String]| command(argv, &variables, &withheld, self.layout.workspace());
@@ -118,8 +124,8 @@ impl Engine<'_> {
         };
         let mut setting = Setting {
             stage,
-            attempt,
-            log: PhaseLog::open(&self.layout.log(stage.phase, attempt), &self.bounds.redactor, self.bounds.log_limit)?,
+            paths: paths.clone(),
+            log: PhaseLog::open(&log, &self.bounds.redactor, self.bounds.log_limit)?,
             context: ContextWatch::new(stage.phase, &self.bounds, &self.layout, &paths, compactor)?,
             began: clock::now(),
             heard: clock::now(),
@@ -136,10 +142,15 @@ impl Engine<'_> {
         };
         let unverified = stage.agent().is_some() && gate.is_none();
         if let (AttemptEnd::Ended(Ending::Exited(0)), Some(gate)) = (&end, gate) {
-            self.listener.on(&Progress::GateStarted { phase: stage.phase });
+            self.record(Event::GateStarted { phase: stage.phase })?;
             end = self.run_command(&gate, &mut setting).await?;
         }
-        setting.log.close()?;
+        let log = setting.log.close()?;
+        let copied = files::copy(&log, &self.layout.log(stage.phase, attempt), Privacy::Private);
+        if let Err(error) = copied {
+            // The log itself is with the state; `loa-run logs` reads that.
+            self.notice(format!("{}: its log has no copy in the workspace: {error}: {}", stage.phase, error.source));
+        }
         let (result, result_refused) = match paths.read_result(&self.bounds.redactor) {
             Ok(result) => (result, None),
             Err(reason) => (None, Some(reason)),
@@ -153,6 +164,7 @@ impl Engine<'_> {
             wait: setting.wait,
             said: setting.said,
             unverified,
+            context_tokens: setting.context.tokens(),
         })
     }
 
@@ -176,11 +188,11 @@ impl Engine<'_> {
         // Whatever the stage left behind in its group ends with it.
         kill_group(group, self.bounds.grace).await;
         self.guard.forget(group);
-        self.charge();
         for piece in setting.end_of_process()? {
             self.show(&piece, setting.stage);
         }
-        setting.context.finish(self.stamp(), self.listener).await?;
+        setting.context.finish(self.stamp()).await?;
+        self.tell(setting)?;
         watched
     }
 
@@ -189,10 +201,13 @@ impl Engine<'_> {
         loop {
             tokio::select! {
                 event = running.next() => match event {
-                    Event::Output(piece) => self.keep(&piece, setting)?,
-                    Event::Ended(exit) => return Ok(AttemptEnd::Ended(ending(exit))),
+                    ProcessEvent::Output(piece) => self.keep(&piece, setting)?,
+                    ProcessEvent::Ended(exit) => return Ok(AttemptEnd::Ended(ending(exit))),
                 },
-                interrupt = self.interrupts.next() => return Ok(AttemptEnd::Stopped(Stop::Interrupted(interrupt))),
+                interrupt = self.interrupts.next() => {
+                    self.journal.say_ending();
+                    return Ok(AttemptEnd::Stopped(Stop::Interrupted(interrupt)));
+                }
                 _ = ticks.tick() => {
                     if let Some(end) = self.look(setting).await? {
                         return Ok(end);
@@ -207,7 +222,7 @@ impl Engine<'_> {
         let grace = self.bounds.grace;
         running.ask_to_end();
         let said = async {
-            while let Event::Output(piece) = running.next().await {
+            while let ProcessEvent::Output(piece) = running.next().await {
                 // A log that cannot be written any more keeps nobody from ending.
                 let _ = self.keep(&piece, setting);
             }
@@ -219,7 +234,14 @@ impl Engine<'_> {
         if let Some(stop) = self.reason_to_stop()? {
             return Ok(Some(AttemptEnd::Stopped(stop)));
         }
-        setting.context.look(self.stamp(), self.listener).await?;
+        if setting.paths.restore()? {
+            self.notice(format!(
+                "{}: the folder of its results and signals was taken away; it is made again",
+                setting.stage.phase
+            ));
+        }
+        setting.context.look(self.stamp()).await?;
+        self.tell(setting)?;
         if setting.context.overflowed() {
             return Ok(Some(AttemptEnd::Stopped(Stop::Overflow)));
         }
@@ -232,10 +254,29 @@ impl Engine<'_> {
         Ok(())
     }
 
+    /// Passes on what the context watch has seen.
+    pub(super) fn tell(&mut self, setting: &mut Setting<'_>) -> Result<(), RunError> {
+        for seen in setting.context.seen() {
+            match seen {
+                Seen::Event(event) => self.record(event)?,
+                Seen::Observation(observation) => self.observe(&observation),
+            }
+        }
+        Ok(())
+    }
+
+    /// The end of an attempt that took too long.
+    pub(super) fn late(setting: &Setting<'_>) -> Option<AttemptEnd> {
+        let now = clock::now();
+        let late = setting.stage.timeout.filter(|timeout| now.since(setting.began) >= *timeout);
+        let silent = setting.stage.idle_timeout.filter(|timeout| now.since(setting.heard) >= *timeout);
+        late.or(silent).map(|timeout: Duration| AttemptEnd::Ended(Ending::TimedOut(timeout)))
+    }
+
     /// Shows what a process wrote to whoever watches.
     pub(super) fn show(&mut self, piece: &Piece, stage: &Stage) {
         if !piece.bytes.is_empty() {
-            self.listener.on(&Progress::Output { phase: stage.phase, piece });
+            self.observe(&Observation::Output { phase: stage.phase, piece: piece.clone() });
         }
     }
 }

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use super::RunError;
-use crate::store::{Layout, RunStatus, read_record};
+use super::existing::present;
+use crate::events::RunStatus;
+use crate::store::{Layout, RunStore};
 use crate::system::process::{Interrupt, Interrupts};
 
-/// How often the record is looked at.
+/// How often the journal is looked at.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// What a wait for an answer ended with.
@@ -20,14 +22,18 @@ pub enum Awaited {
     Interrupted(Interrupt),
 }
 
-/// Waits until the execution that called a human was answered. Holds no lock: answers come from other processes.
+/// Waits until the execution that called a human was answered. Owns nothing meanwhile: answers come from other processes.
 ///
 /// # Errors
-/// [`RunError`]: there is no execution, or its record cannot be read.
-pub async fn await_resolution(layout: &Layout, interrupts: &mut Interrupts) -> Result<Awaited, RunError> {
+/// [`RunError`]: there is no execution, or its journal cannot be read.
+pub async fn await_resolution(
+    layout: &Layout,
+    store: &dyn RunStore,
+    interrupts: &mut Interrupts,
+) -> Result<Awaited, RunError> {
     loop {
         let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
-        match read_record(layout)?.ok_or_else(none)?.status {
+        match present(store, layout)?.ok_or_else(none)?.status {
             RunStatus::Resolved | RunStatus::Ready => return Ok(Awaited::Answered),
             over @ (RunStatus::Aborted | RunStatus::Completed) => return Ok(Awaited::Over(over)),
             RunStatus::Escalated | RunStatus::Running | RunStatus::Interrupted => {}

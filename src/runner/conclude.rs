@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::decision::{Facts, Step, decide};
-use super::engine::{End, Engine};
+use super::RunError;
+use super::decision::{Facts, decide};
+use super::engine::Engine;
 use super::phase::{Concluded, failure_line};
-use super::{Progress, RunError};
 use crate::contract::{Checkpoint, Decision, ExecutionId, Finding, Metrics, Phase, PhaseError, PhaseExit};
+use crate::events::{CycleMark, Due, Event, NextAction, RunEnd};
 use crate::policy::{Signature, trigger_for_failure};
-use crate::store::{CycleMark, Layout};
+use crate::store::Layout;
 use crate::system::git;
 
 /// How the summary of a phase begins that an agent calls done and no gate does.
@@ -19,64 +20,39 @@ pub(super) const UNVERIFIED: &str = "UNVERIFIED:";
 const SUMMARY: usize = 200;
 
 impl Engine<'_> {
-    /// Writes the checkpoint, then decides; `None` means that the walk goes on.
-    pub(super) fn conclude(&mut self, phase: Phase, concluded: &Concluded) -> Result<Option<End>, RunError> {
+    /// Journals the outcome of a phase, writes its checkpoint, and decides; `None` means that the walk goes on.
+    pub(super) fn conclude(&mut self, phase: Phase, concluded: &Concluded) -> Result<Option<RunEnd>, RunError> {
         let (id, now) = (self.execution().clone(), self.stamp());
         let checkpoint = checkpoint(&id, phase, concluded, now);
-        self.standing.write(&self.layout, checkpoint.clone())?;
-        self.listener.on(&Progress::PhaseEnded {
-            phase,
-            exit: checkpoint.exit_code,
-            summary: &checkpoint.summary,
-            duration: concluded.duration,
-            tokens: checkpoint.metrics.and_then(|metrics| metrics.tokens_used),
-            checkpoint: &self.layout.checkpoint(phase),
-        });
+        let summary = checkpoint.summary.clone();
+        let findings = if phase == Phase::Audit { findings(concluded) } else { Vec::new() };
+        self.record(Event::StageConcluded {
+            cycle: concluded.remediable.then(|| self.mark(&findings)),
+            checkpoint: Box::new(checkpoint),
+            attempts: concluded.attempts,
+            duration_ms: millis(concluded.duration),
+            failure: concluded.failures.last().cloned().flatten(),
+            overflow: concluded.last.overflow,
+            remediable: concluded.remediable,
+            findings,
+            tree: None,
+        })?;
+        self.project(phase)?;
         if let Some(reason) = &concluded.last.result_refused {
-            let text = format!("{phase}: the result file was not used: {reason}");
-            self.listener.on(&Progress::Notice { text: &text });
+            self.notice(format!("{phase}: the result file was not used: {reason}"));
         }
-        self.record().active = None;
-        let changed = self.count(phase, concluded);
         let facts = Facts {
             outcome: &concluded.outcome,
             remediable: concluded.remediable,
-            fired: self.standing.record.counters.fired(&self.bounds.triggers),
+            fired: self.journal.state().counters.fired(&self.bounds.triggers),
             otherwise: trigger_for_failure(&concluded.outcome, &concluded.failures),
         };
-        match decide(&facts) {
-            // Nobody else writes down, durably, that the audit is satisfied.
-            Step::Proceed if changed => self.save().map(|()| None),
-            Step::Proceed => Ok(None),
-            Step::Remediate => self.remediate().map(|()| None),
-            Step::Escalate(trigger) => self.escalate(trigger, phase, None, &checkpoint.summary).map(Some),
+        let due = Due { phase, next: decide(&facts), reason: summary };
+        if due.next != NextAction::Proceed {
+            let Due { phase, next, reason } = due.clone();
+            self.record(Event::NextDecided { phase, next, reason })?;
         }
-    }
-
-    /// Brings the outcome to the counters; whether they are others now.
-    fn count(&mut self, phase: Phase, concluded: &Concluded) -> bool {
-        let before = self.standing.record.clone();
-        if concluded.last.overflow {
-            self.record().counters.context_overflowed();
-        }
-        if phase != Phase::Audit {
-            return self.standing.record != before;
-        }
-        let findings = findings(concluded);
-        if concluded.outcome.exit == PhaseExit::Success {
-            self.record().counters.audit_passed();
-            self.record().cycle = None;
-        } else if concluded.remediable {
-            let signature = concluded.failures.last().cloned().flatten();
-            let mark = self.mark(&findings);
-            let earlier = self.record().cycle.replace(mark.clone());
-            if let Some(earlier) = earlier {
-                self.record().counters.cycle_ended(earlier != mark);
-            }
-            self.record().counters.audit_failed(signature);
-        }
-        self.record().findings = findings;
-        self.standing.record != before
+        self.follow(&due)
     }
 
     fn mark(&self, findings: &[Finding]) -> CycleMark {
@@ -85,16 +61,9 @@ impl Engine<'_> {
         CycleMark { head, tree, findings: Signature::of(findings, &[], "") }
     }
 
-    fn remediate(&mut self) -> Result<(), RunError> {
-        let now = self.stamp();
-        self.record().counters.remediation_started();
-        for phase in [Phase::Implementation, Phase::Audit] {
-            self.record().reopened.insert(phase, now);
-        }
-        self.save()?;
-        let number = self.standing.record.counters.remediation_loops();
-        self.listener.on(&Progress::Remediation { number, of: self.bounds.triggers.max_loops });
-        Ok(())
+    pub(super) fn remediate(&mut self) -> Result<(), RunError> {
+        let number = self.journal.state().counters.remediation_loops() + 1;
+        self.record(Event::Remediation { number, of: self.bounds.triggers.max_loops })
     }
 }
 

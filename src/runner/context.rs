@@ -9,11 +9,12 @@ use serde::Deserialize;
 use tokio::task::JoinHandle;
 
 use super::stage_files::SignalReader;
-use super::{Bounds, CompactionMeans, Listener, Progress, RunError};
+use super::{Bounds, RunError};
 use crate::contract::{CompactionLevel, ContextState, ContextWarning, Phase, Signal};
+use crate::events::{CompactionMeans, Event, Observation};
 use crate::policy::{ContextTracker, percent_of_hard};
 use crate::store::{Layout, write_context_state};
-use crate::system::files::{Appender, Privacy};
+use crate::system::files::{self, Appender, Privacy};
 use crate::system::process::{Captured, Command, capture};
 
 /// How long a compaction may take.
@@ -39,6 +40,17 @@ pub(super) struct ContextWatch {
     asked: Option<(Vec<String>, Vec<String>)>,
     /// The stage said itself, in this attempt, how full the context is.
     stage_speaks: bool,
+    /// What was seen and not passed on yet.
+    seen: Vec<Seen>,
+}
+
+/// Something that the watch has seen.
+#[derive(Debug)]
+pub(super) enum Seen {
+    /// It is journaled.
+    Event(Event),
+    /// It is not.
+    Observation(Observation),
 }
 
 /// Who compacts the context of a stage.
@@ -94,7 +106,18 @@ impl ContextWatch {
             asked: None,
             due: false,
             stage_speaks: false,
+            seen: Vec::new(),
         })
+    }
+
+    /// What was seen since the last call.
+    pub(super) fn seen(&mut self) -> Vec<Seen> {
+        std::mem::take(&mut self.seen)
+    }
+
+    /// Tokens in the context, as far as anybody said.
+    pub(super) fn tokens(&self) -> Option<u64> {
+        (self.tokens > 0).then_some(self.tokens)
     }
 
     /// Whether the context stayed at its hard limit after an emergency compaction.
@@ -115,16 +138,11 @@ impl ContextWatch {
     /// Takes note of what the agent's backend read about the size of its context. Once the stage has said it itself, by a
     /// signal, its word alone counts until the attempt is over: the contract's interface is spoken to on purpose, a
     /// backend's figure is inferred, and two of them in turn would take a full context for one that had been emptied.
-    pub(super) fn reported(
-        &mut self,
-        tokens: u64,
-        now: Timestamp,
-        listener: &mut dyn Listener,
-    ) -> Result<(), RunError> {
+    pub(super) fn reported(&mut self, tokens: u64, now: Timestamp) -> Result<(), RunError> {
         if self.stage_speaks {
             return Ok(());
         }
-        let warning = self.usage(tokens, listener)?;
+        let warning = self.usage(tokens)?;
         Ok(write_context_state(&self.layout, &context_state(&self.bounds, warning, now))?)
     }
 
@@ -144,32 +162,32 @@ impl ContextWatch {
     }
 
     /// Reads what the stage signalled since the last look and answers it.
-    pub(super) async fn look(&mut self, now: Timestamp, listener: &mut dyn Listener) -> Result<(), RunError> {
-        self.advance_compaction(listener).await?;
+    pub(super) async fn look(&mut self, now: Timestamp) -> Result<(), RunError> {
+        self.advance_compaction().await?;
         let mut last = None;
         for signal in self.signals.read() {
             match signal {
                 Ok(Signal::Usage { context_tokens }) => {
                     self.stage_speaks = true;
-                    last = Some(self.usage(context_tokens, listener)?);
+                    last = Some(self.usage(context_tokens)?);
                 }
                 Ok(Signal::CompactionRequest { clear_targets, preserve }) if self.bounds.editing.is_some() => {
                     self.asked = Some((clear_targets, preserve));
-                    self.compact(CompactionLevel::Standard, listener)?;
+                    self.compact(CompactionLevel::Standard)?;
                 }
-                Ok(other) => notice(listener, &format!("{}: signal not acted on: {other:?}", self.phase)),
-                Err(reason) => notice(listener, &format!("{}: signal not understood: {reason}", self.phase)),
+                Ok(other) => self.notice(format!("{}: signal not acted on: {other:?}", self.phase)),
+                Err(reason) => self.notice(format!("{}: signal not understood: {reason}", self.phase)),
             }
         }
         if let Some(warning) = last {
             write_context_state(&self.layout, &context_state(&self.bounds, warning, now))?;
         }
-        self.advance_compaction(listener).await
+        self.advance_compaction().await
     }
 
     /// The stage has ended: reads to the end. A compaction that still runs has lost its object and is given up.
-    pub(super) async fn finish(&mut self, now: Timestamp, listener: &mut dyn Listener) -> Result<(), RunError> {
-        self.look(now, listener).await?;
+    pub(super) async fn finish(&mut self, now: Timestamp) -> Result<(), RunError> {
+        self.look(now).await?;
         self.wanted.clear();
         if let Some((_, job)) = self.job.take() {
             job.abort();
@@ -177,8 +195,9 @@ impl ContextWatch {
         Ok(())
     }
 
-    fn usage(&mut self, tokens: u64, listener: &mut dyn Listener) -> Result<ContextWarning, RunError> {
+    fn usage(&mut self, tokens: u64) -> Result<ContextWarning, RunError> {
         self.tokens = tokens;
+        self.seen.push(Seen::Observation(Observation::Usage { phase: self.phase, tokens }));
         let observed = self.tracker.observe(tokens);
         self.emit(&Signal::ContextCurrent { current_tokens: tokens })?;
         if observed.crossed {
@@ -187,9 +206,15 @@ impl ContextWatch {
                 level: warning.level,
                 current_tokens: tokens,
                 percent_used: warning.percent_used,
-                recommendation: warning.recommendation,
+                recommendation: warning.recommendation.clone(),
             })?;
-            listener.on(&Progress::ContextWarning { phase: self.phase, warning: &observed.warning });
+            self.seen.push(Seen::Event(Event::ContextCrossed {
+                phase: self.phase,
+                level: warning.level,
+                tokens,
+                percent_used: warning.percent_used,
+                recommendation: warning.recommendation,
+            }));
         }
         if let Some(near) = observed.near_limit {
             self.emit(&Signal::ContextNearLimit {
@@ -200,32 +225,32 @@ impl ContextWatch {
         }
         self.overflow |= observed.overflow;
         if let Some(level) = observed.compaction {
-            self.compact(level, listener)?;
+            self.compact(level)?;
         }
         Ok(observed.warning)
     }
 
-    fn compact(&mut self, level: CompactionLevel, listener: &mut dyn Listener) -> Result<(), RunError> {
+    fn compact(&mut self, level: CompactionLevel) -> Result<(), RunError> {
         let means = self.compactor.means(level);
         self.emit(&Signal::Compaction { level })?;
-        listener.on(&Progress::Compaction { phase: self.phase, level, means });
+        self.seen.push(Seen::Event(Event::Compacted { phase: self.phase, level, means }));
         match means {
             CompactionMeans::Command => self.wanted.push_back(level),
             CompactionMeans::Request => self.due = true,
             // It says so itself when it has done it.
             CompactionMeans::Agent => self.tracker.compaction_ended(level),
-            CompactionMeans::Nobody => return self.compacted(level, None, listener),
+            CompactionMeans::Nobody => return self.compacted(level, None),
         }
         Ok(())
     }
 
     /// Takes note of a compaction that ended, and starts the next that is wanted.
-    async fn advance_compaction(&mut self, listener: &mut dyn Listener) -> Result<(), RunError> {
+    async fn advance_compaction(&mut self) -> Result<(), RunError> {
         if self.job.as_ref().is_some_and(|(_, job)| job.is_finished())
             && let Some((level, job)) = self.job.take()
         {
             let captured = job.await.ok();
-            self.compacted(level, captured.as_ref(), listener)?;
+            self.compacted(level, captured.as_ref())?;
         }
         if self.job.is_none()
             && let (Compactor::Command(compactor), Some(level)) = (&self.compactor, self.wanted.pop_front())
@@ -255,17 +280,12 @@ impl ContextWatch {
             .env("LOA_COMPACTION_RECENT_TURNS", editing.preserve_recent_turns.to_string())
     }
 
-    fn compacted(
-        &mut self,
-        level: CompactionLevel,
-        captured: Option<&Captured>,
-        listener: &mut dyn Listener,
-    ) -> Result<(), RunError> {
+    fn compacted(&mut self, level: CompactionLevel, captured: Option<&Captured>) -> Result<(), RunError> {
         self.tracker.compaction_ended(level);
         if let Some(captured) = captured
             && !matches!(captured.exit, crate::system::process::Exit::Exited(0))
         {
-            notice(listener, &format!("{}: the compaction command failed: {}", self.phase, captured.exit));
+            self.notice(format!("{}: the compaction command failed: {}", self.phase, captured.exit));
         }
         let result: Compacted =
             captured.and_then(|captured| serde_json::from_slice(&captured.stdout).ok()).unwrap_or_default();
@@ -280,15 +300,21 @@ impl ContextWatch {
         self.emit(&Signal::CompactionComplete { tokens_freed, items_cleared, new_percent })
     }
 
+    fn notice(&mut self, text: String) {
+        self.seen.push(Seen::Event(Event::Notice { text }));
+    }
+
     fn emit(&mut self, signal: &Signal) -> Result<(), RunError> {
         let mut line = serde_json::to_string(signal).expect("a signal is plain data");
         line.push('\n');
+        if self.events.length_of_name()?.is_none() {
+            // Somebody took it away; whoever reads it looks for it by its name.
+            let path = self.events.path().to_path_buf();
+            files::ensure_folder(path.parent().unwrap_or(&path))?;
+            self.events = Appender::open(&path, Privacy::Private)?;
+        }
         Ok(self.events.append(line.as_bytes())?)
     }
-}
-
-fn notice(listener: &mut dyn Listener, text: &str) {
-    listener.on(&Progress::Notice { text });
 }
 
 /// The document for `context-state.yaml`.

@@ -1,18 +1,8 @@
 //! What follows the outcome of a phase (Exit Code Handling; Escalation Triggers). Pure.
 
 use crate::contract::{EscalationTrigger, Phase, PhaseExit};
+use crate::events::NextAction;
 use crate::policy::Outcome;
-
-/// What follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    /// The next phase.
-    Proceed,
-    /// Implementation again, then audit again.
-    Remediate,
-    /// A human.
-    Escalate(EscalationTrigger),
-}
 
 /// What is known when a phase has its outcome and no retry is left.
 #[derive(Debug, Clone, Copy)]
@@ -34,13 +24,15 @@ pub(super) fn is_remediable(phase: Phase, outcome: &Outcome, planned: &[Phase]) 
         && planned.contains(&Phase::Implementation)
 }
 
-pub(super) fn decide(facts: &Facts<'_>) -> Step {
+pub(super) fn decide(facts: &Facts<'_>) -> NextAction {
     match (facts.outcome.exit, facts.fired) {
-        (_, Some(EscalationTrigger::ContextOverflow)) => Step::Escalate(EscalationTrigger::ContextOverflow),
-        (PhaseExit::Success, _) => Step::Proceed,
-        (PhaseExit::Retry, Some(trigger)) if facts.remediable => Step::Escalate(trigger),
-        (PhaseExit::Retry, None) if facts.remediable => Step::Remediate,
-        (PhaseExit::Retry | PhaseExit::Blocked, _) => Step::Escalate(facts.otherwise),
+        (_, Some(EscalationTrigger::ContextOverflow)) => {
+            NextAction::Escalate { trigger: EscalationTrigger::ContextOverflow }
+        }
+        (PhaseExit::Success, _) => NextAction::Proceed,
+        (PhaseExit::Retry, Some(trigger)) if facts.remediable => NextAction::Escalate { trigger },
+        (PhaseExit::Retry, None) if facts.remediable => NextAction::Remediate,
+        (PhaseExit::Retry | PhaseExit::Blocked, _) => NextAction::Escalate { trigger: facts.otherwise },
     }
 }
 
@@ -55,18 +47,18 @@ mod tests {
         let of = |code| Outcome::of(&Ending::Exited(code));
         let rows = [
             // A success goes on, whatever counter stands where; a context that is over stops even then.
-            (of(0), false, None, Step::Proceed),
-            (of(0), false, Some(T::Timeout), Step::Proceed),
-            (of(0), false, Some(T::ContextOverflow), Step::Escalate(T::ContextOverflow)),
+            (of(0), false, None, NextAction::Proceed),
+            (of(0), false, Some(T::Timeout), NextAction::Proceed),
+            (of(0), false, Some(T::ContextOverflow), NextAction::Escalate { trigger: T::ContextOverflow }),
             // The audit's exit 1 is work to do, until a counter says enough.
-            (of(1), true, None, Step::Remediate),
-            (of(1), true, Some(T::MaxLoops), Step::Escalate(T::MaxLoops)),
-            (of(1), true, Some(T::SameIssue), Step::Escalate(T::SameIssue)),
+            (of(1), true, None, NextAction::Remediate),
+            (of(1), true, Some(T::MaxLoops), NextAction::Escalate { trigger: T::MaxLoops }),
+            (of(1), true, Some(T::SameIssue), NextAction::Escalate { trigger: T::SameIssue }),
             // Any other failure is beyond retries here.
-            (of(1), false, None, Step::Escalate(T::NoProgress)),
-            (of(1), false, Some(T::ContextOverflow), Step::Escalate(T::ContextOverflow)),
-            (of(2), false, None, Step::Escalate(T::NoProgress)),
-            (of(7), false, Some(T::Timeout), Step::Escalate(T::NoProgress)),
+            (of(1), false, None, NextAction::Escalate { trigger: T::NoProgress }),
+            (of(1), false, Some(T::ContextOverflow), NextAction::Escalate { trigger: T::ContextOverflow }),
+            (of(2), false, None, NextAction::Escalate { trigger: T::NoProgress }),
+            (of(7), false, Some(T::Timeout), NextAction::Escalate { trigger: T::NoProgress }),
         ];
         for (outcome, remediable, fired, step) in rows {
             let facts = Facts { outcome: &outcome, remediable, fired, otherwise: T::NoProgress };

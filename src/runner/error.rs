@@ -4,18 +4,15 @@ use std::io;
 use std::path::PathBuf;
 
 use super::PlanError;
-use crate::contract::ExecutionId;
-use crate::store::{PendingEscalation, StoreError};
+use crate::contract::{ExecutionId, Phase, PhaseExit};
+use crate::events::{PendingEscalation, State};
+use crate::store::StoreError;
 use crate::system::files::FileError;
-use crate::system::lock::LockError;
 
 /// Why a run could not begin or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Another run works in the workspace, or the lock cannot be used.
-    #[error(transparent)]
-    Lock(#[from] LockError),
-    /// Something on disk cannot be read, is not valid, or cannot be written.
+    /// Another run works in the workspace, or something on disk cannot be read, is not valid, or cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A file cannot be read or written.
@@ -39,10 +36,38 @@ pub enum RunError {
         workspace: PathBuf,
     },
     /// A report waits for an answer.
-    #[error("{} in {} waits for an answer: {}", pending.trigger, pending.phase, pending.report.display())]
+    #[error("{} in {} waits for an answer: {}", pending.trigger, pending.phase, report.display())]
     AwaitsResolution {
-        /// The report.
+        /// The call.
         pending: PendingEscalation,
+        /// Its report, for machines.
+        report: PathBuf,
+    },
+    /// There are checkpoints in the workspace, and nothing here knows who wrote them.
+    #[error("{} holds checkpoints of {}, which this program did not write: {}", folder.display(), state.execution_id, found(state))]
+    NotOurs {
+        /// What would be taken over.
+        state: Box<State>,
+        /// Where they are.
+        folder: PathBuf,
+    },
+    /// Something that is no checkpoint lies in the place of one that was concluded.
+    #[error("{} does not hold what was written there:\n{why}", folder.display())]
+    NotACheckpoint {
+        /// The phases.
+        phases: Vec<Phase>,
+        /// What is wrong with each.
+        why: String,
+        /// Where they are.
+        folder: PathBuf,
+    },
+    /// All is done, and a checkpoint cannot be brought to the disk.
+    #[error("all phases are done, but the checkpoint of {phase} is not on disk: {found}")]
+    Unprojected {
+        /// The phase.
+        phase: Phase,
+        /// What is there.
+        found: &'static str,
     },
     /// Nothing waits for an answer.
     #[error("execution {execution} waits for no answer; it is {status}")]
@@ -66,4 +91,11 @@ pub enum RunError {
         /// What the host said.
         source: io::Error,
     },
+}
+
+/// The phases of an execution with the exit of each, in one line.
+fn found(state: &State) -> String {
+    let word = |exit: PhaseExit| if exit == PhaseExit::Success { "done" } else { "failed" };
+    let phases = state.checkpoints.values().map(|it| format!("{} {}", it.phase, word(it.exit_code)));
+    phases.collect::<Vec<_>>().join(", ")
 }

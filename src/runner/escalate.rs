@@ -1,15 +1,16 @@
-//! Calls a human: the report, durably, and then the record that waits for the answer (Escalation Protocol).
+//! Calls a human: the call is journaled, then its report is written (Escalation Protocol).
 
 use jiff::Timestamp;
 
 use super::RunError;
 use super::conclude::UNVERIFIED;
-use super::engine::{Call, End, Engine};
-use super::standing::Standing;
+use super::engine::Engine;
 use crate::contract::{
     Decision, EscalationContext, EscalationReport, EscalationState, EscalationTrigger, Phase, SessionId,
 };
-use crate::store::{Layout, PendingEscalation, ReportPaths, RunStatus, write_record, write_report};
+use crate::events::{Event, RunEnd, State};
+use crate::store::{Layout, ReportPaths, report_paths, write_report};
+use crate::system::clock;
 
 /// How many of the last decisions a report shows.
 const DECISIONS: usize = 5;
@@ -22,63 +23,95 @@ impl Engine<'_> {
         phase: Phase,
         active: Option<Phase>,
         reason: &str,
-    ) -> Result<End, RunError> {
-        let now = self.stamp();
-        let cause = Cause { trigger, phase, active, reason };
-        let report = call_human(&self.layout, &mut self.standing, &self.session, &cause, now)?;
-        Ok(End::Escalated(Call { trigger, phase, reason: reason.to_owned(), report }))
+    ) -> Result<RunEnd, RunError> {
+        self.call(&Cause { trigger, phase, active, reason, approval: false })
+    }
+
+    /// Ends the session with the question whether to deploy.
+    pub(super) fn ask_for_approval(&mut self, phase: Phase) -> Result<RunEnd, RunError> {
+        let reason = "deploy waits for a human's approval; fix_and_resume gives it";
+        self.call(&Cause { trigger: EscalationTrigger::Manual, phase, active: None, reason, approval: true })
+    }
+
+    fn call(&mut self, cause: &Cause<'_>) -> Result<RunEnd, RunError> {
+        self.charge()?;
+        let (number, event) = call_human(self.journal.state(), &self.session, cause, clock::now().wall());
+        self.record(event)?;
+        let report = self.journal.state().reports.get(&number).expect("the event that was journaled holds it").clone();
+        write_report(&self.layout, &report, number)?;
+        self.sync_projections()?;
+        Ok(RunEnd::Escalated)
     }
 }
 
 /// Why a human is called.
+#[derive(Debug)]
 pub(super) struct Cause<'a> {
     pub(super) trigger: EscalationTrigger,
     pub(super) phase: Phase,
     pub(super) active: Option<Phase>,
     pub(super) reason: &'a str,
+    /// It asks for the approval of a deployment.
+    pub(super) approval: bool,
 }
 
-/// Writes the report and the record that points to it.
-pub(super) fn call_human(
-    layout: &Layout,
-    standing: &mut Standing,
-    session: &SessionId,
-    cause: &Cause<'_>,
-    now: Timestamp,
-) -> Result<ReportPaths, RunError> {
-    let number = standing.record.escalations + 1;
-    let paths = write_report(layout, &report(standing, session, cause, now), number)?;
-    let record = &mut standing.record;
-    record.escalations = number;
-    record.status = RunStatus::Escalated;
-    record.pending =
-        Some(PendingEscalation { number, trigger: cause.trigger, phase: cause.phase, report: paths.yaml.clone() });
-    write_record(layout, record)?;
-    Ok(paths)
+/// What a human is told first.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Why.
+    pub trigger: EscalationTrigger,
+    /// Where.
+    pub phase: Phase,
+    /// What happened, in one line.
+    pub reason: String,
+    /// The report.
+    pub report: ReportPaths,
 }
 
-fn report(standing: &Standing, session: &SessionId, cause: &Cause<'_>, now: Timestamp) -> EscalationReport {
+impl Call {
+    /// The call that waits for its answer; `None` when none does.
+    #[must_use]
+    pub fn pending(state: &State, layout: &Layout) -> Option<Self> {
+        let pending = state.pending.as_ref()?;
+        Some(Self {
+            trigger: pending.trigger,
+            phase: pending.phase,
+            reason: pending.reason.clone(),
+            report: report_paths(layout, &state.execution_id, pending.number),
+        })
+    }
+}
+
+/// The call as an event, and the number of its report.
+pub(super) fn call_human(state: &State, session: &SessionId, cause: &Cause<'_>, now: Timestamp) -> (u32, Event) {
+    let number = state.escalations + 1;
+    let report = Box::new(report(state, session, cause, state.stamp(now)));
+    let reason = cause.reason.to_owned();
+    (number, Event::Escalated { number, report, reason, approval: cause.approval })
+}
+
+fn report(state: &State, session: &SessionId, cause: &Cause<'_>, now: Timestamp) -> EscalationReport {
     EscalationReport {
-        execution_id: standing.record.execution_id.clone(),
+        execution_id: state.execution_id.clone(),
         session_id: session.clone(),
         trigger: cause.trigger,
         phase: cause.phase,
         timestamp: now,
         state: EscalationState {
-            phases: standing.statuses(cause.active),
-            last_checkpoint: standing.last_checkpoint(),
-            remaining_findings: standing.record.findings.clone(),
+            phases: state.phase_statuses(cause.active),
+            last_checkpoint: state.last_checkpoint(),
+            remaining_findings: state.findings.clone(),
         },
         context: EscalationContext {
-            last_decisions: last_decisions(standing),
-            remediation_attempts: standing.record.counters.remediation_loops(),
-            suggested_actions: suggestions(cause, &unverified(standing)),
+            last_decisions: last_decisions(state),
+            remediation_attempts: state.counters.remediation_loops(),
+            suggested_actions: suggestions(cause, &unverified(state)),
         },
     }
 }
 
-fn last_decisions(standing: &Standing) -> Vec<Decision> {
-    let mut checkpoints: Vec<_> = standing.checkpoints().collect();
+fn last_decisions(state: &State) -> Vec<Decision> {
+    let mut checkpoints: Vec<_> = state.checkpoints.values().collect();
     checkpoints.sort_by_key(|checkpoint| (checkpoint.created_at, checkpoint.phase));
     let decisions: Vec<_> =
         checkpoints.into_iter().flat_map(|checkpoint| checkpoint.decisions.iter().cloned()).collect();
@@ -86,8 +119,8 @@ fn last_decisions(standing: &Standing) -> Vec<Decision> {
 }
 
 /// The phases that an agent called done and no gate did.
-fn unverified(standing: &Standing) -> Vec<Phase> {
-    let unchecked = standing.checkpoints().filter(|checkpoint| checkpoint.summary.starts_with(UNVERIFIED));
+fn unverified(state: &State) -> Vec<Phase> {
+    let unchecked = state.checkpoints.values().filter(|checkpoint| checkpoint.summary.starts_with(UNVERIFIED));
     unchecked.map(|checkpoint| checkpoint.phase).collect()
 }
 

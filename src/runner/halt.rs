@@ -1,15 +1,14 @@
 //! Stops an execution from another process (trigger `manual`).
 
-use super::escalate::{Cause, call_human};
-use super::recorder::escalated;
-use super::session::take;
-use super::standing::Standing;
-use super::{Call, RunError};
+use super::escalate::{Call, Cause, call_human};
+use super::resolve::owned;
+use super::{RunError, session};
 use crate::contract::{EscalationTrigger, ExecutionId};
-use crate::store::{History, Layout, RunStatus, read_record};
+use crate::events::RunStatus;
+use crate::store::{FileStore, Journal, Layout, Place, RunStore, StoreError, write_report};
 use crate::system::clock;
 use crate::system::files::{self, Privacy};
-use crate::system::lock::{Holder, Lock, LockError};
+use crate::system::lock::{Holder, LockError};
 
 /// What asking for a halt led to.
 #[derive(Debug)]
@@ -29,46 +28,40 @@ pub enum Halted {
 ///
 /// # Errors
 /// [`RunError`]: nothing is there to halt, a report already waits, or something cannot be read or written.
-pub fn halt(layout: &Layout) -> Result<Halted, RunError> {
-    let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
-    if !layout.run().is_dir() {
-        return Err(none());
-    }
-    let lock = match take(layout) {
-        Err(RunError::Lock(LockError::Held { .. })) => {
-            files::write_durably(&layout.halt_request(), b"halt\n", Privacy::Private)?;
+pub fn halt(layout: &Layout, place: &Place) -> Result<Halted, RunError> {
+    match owned(layout, place) {
+        Err(RunError::Store(StoreError::Lock(LockError::Held { .. }))) => {
+            files::write_durably(&place.halt_request(), b"halt\n", Privacy::Private)?;
             // It may have ended in this moment; then the request is cleared away by the next session.
-            return match Lock::holder(&layout.lock())? {
+            match FileStore::new(place.clone(), layout.clone()).holder()? {
                 Some(holder) => Ok(Halted::Asked(holder)),
-                None => halt_idle(layout, take(layout)?),
-            };
+                None => halt_idle(layout, place, owned(layout, place)?),
+            }
         }
-        lock => lock?,
-    };
-    halt_idle(layout, lock)
+        journal => halt_idle(layout, place, journal?),
+    }
 }
 
-fn halt_idle(layout: &Layout, _lock: Lock) -> Result<Halted, RunError> {
-    files::remove(&layout.halt_request())?;
-    let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
-    let record = read_record(layout)?.ok_or_else(none)?;
-    match (&record.status, &record.pending) {
-        (_, Some(pending)) => return Err(RunError::AwaitsResolution { pending: pending.clone() }),
-        (RunStatus::Completed | RunStatus::Aborted, _) => {
-            let status = record.status.as_str();
-            return Err(RunError::NothingToResolve { execution: record.execution_id, status });
-        }
-        _ => {}
+fn halt_idle(layout: &Layout, place: &Place, mut journal: Journal) -> Result<Halted, RunError> {
+    files::remove(&place.halt_request())?;
+    let state = journal.state();
+    if let Some(pending) = state.pending.clone() {
+        let report = crate::store::report_paths(layout, &state.execution_id, pending.number).yaml;
+        return Err(RunError::AwaitsResolution { pending, report });
     }
-    let mut standing = Standing::read(layout, record)?;
-    let phase = standing.state().current_phase;
-    let session = standing.record.sessions.last().cloned().unwrap_or_else(super::session::new_session);
+    if matches!(state.status, RunStatus::Completed | RunStatus::Aborted) {
+        let (execution, status) = (state.execution_id.clone(), state.status.as_str());
+        return Err(RunError::NothingToResolve { execution, status });
+    }
+    let phase = state.execution_state().current_phase;
+    let session = state.sessions.last().cloned().unwrap_or_else(session::new_session);
     let reason = "somebody asked for a halt while nothing ran";
-    let cause = Cause { trigger: EscalationTrigger::Manual, phase, active: None, reason };
-    let now = standing.stamp(clock::now().wall());
-    let report = call_human(layout, &mut standing, &session, &cause, now)?;
-    let call = Call { trigger: cause.trigger, phase, reason: reason.to_owned(), report };
-    // The report stands; that its line is missing in the history changes nothing.
-    let _ = History::open(layout).and_then(|mut history| history.append(clock::now().wall(), escalated(&call)));
-    Ok(Halted::Done { execution: standing.record.execution_id, call })
+    let cause = Cause { trigger: EscalationTrigger::Manual, phase, active: None, reason, approval: false };
+    let now = clock::now().wall();
+    let (number, event) = call_human(state, &session, &cause, now);
+    journal.record(now, event)?;
+    let state = journal.state();
+    write_report(layout, state.reports.get(&number).expect("the event that was journaled holds it"), number)?;
+    let call = Call::pending(state, layout).expect("a call was just journaled");
+    Ok(Halted::Done { execution: state.execution_id.clone(), call })
 }

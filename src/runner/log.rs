@@ -3,7 +3,7 @@
 //! A stage that floods its output fills neither the disk nor memory: beyond its limit the log takes no more, the newest
 //! part is kept in memory, and when the attempt is over that part follows, behind a line that says how much is missing.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::policy::{RedactedStream, Redactor};
 use crate::system::files::{Appender, FileError, Privacy};
@@ -53,8 +53,13 @@ impl PhaseLog {
         Ok(pieces)
     }
 
-    /// The attempt is over: writes the end of what did not fit.
-    pub(super) fn close(mut self) -> Result<(), FileError> {
+    /// The attempt is over: writes the end of what did not fit. Returns where the log is.
+    pub(super) fn close(mut self) -> Result<PathBuf, FileError> {
+        self.write_newest()?;
+        Ok(self.file.path().to_path_buf())
+    }
+
+    fn write_newest(&mut self) -> Result<(), FileError> {
         if self.newest.is_empty() {
             return Ok(());
         }

@@ -1,21 +1,20 @@
 //! The engine (Exit Code Handling; Checkpoint Operations; Context Signals; Escalation Protocol).
 //!
-//! Level 3 of the house. One [`Engine`] owns the state of one execution in one workspace, under a lock:
+//! Level 4 of the house. One [`Engine`] owns one execution in one workspace, under a lease. What happens it journals, and
+//! what is known follows from the journal:
 //!
-//! - `session` begins or resumes an execution; `engine` walks its phases; `phase` runs one with its retries; `attempt` runs
-//!   its work and gate once, with a `log`; `context` watches what the stage signals meanwhile, `artifacts` what it does to the workspace's files.
-//! - `port` is what is asked of an agent; `agent` brings one through an attempt, invocation by invocation; `talk` listens
-//!   to one invocation.
-//! - `ask` asks one agent outside of a run, over the same port.
-//! - `decision` and the rules in `policy` decide, without effects; `conclude` and `escalate` make it durable.
+//! - `session` begins or resumes an execution, of what `existing` finds; `engine` walks its phases; `phase` runs one with
+//!   its retries; `attempt` runs its work and gate once, with a `log`; `context` watches what the stage signals meanwhile,
+//!   `artifacts` what it does to the workspace's files; `projection` keeps the checkpoints on disk as the journal has them.
+//! - `agent` is what is asked of an agent, and the one driver that has it done, in a phase or outside of a run.
+//! - `decision` and the rules in `policy` decide, without effects; `conclude` and `escalate` journal and write.
 //! - `operator`, `memory` and `notify` are what a session does at its beginning and at its end.
 //! - `resolve`, `awaiting`, `halt` and `status` are what other processes do to an execution, and `plan` and `bounds` what it is given.
 //!
-//! Whoever watches is a [`Listener`], [`Recorder`] among them, which keeps the history on disk; nothing here prints.
+//! Whoever watches is a [`Listener`] and reads events; nothing here prints.
 
 mod agent;
 mod artifacts;
-mod ask;
 mod attempt;
 mod awaiting;
 mod bounds;
@@ -25,40 +24,41 @@ mod decision;
 mod engine;
 mod error;
 mod escalate;
+mod existing;
 mod halt;
+mod listener;
 mod log;
 mod memory;
 mod notify;
+mod observations;
 mod operator;
 mod phase;
 mod plan;
 mod plan_file;
-mod port;
-mod progress;
-mod recorder;
+mod projection;
 mod resolution_file;
 mod resolve;
 mod session;
 mod stage_files;
-mod standing;
 mod status;
-mod talk;
 mod watch;
 
-pub use ask::{AGENT_EVENT, Answer, AskError, AskEvent, AskListener, Begins, Question, Thread, ask};
+pub use agent::{
+    AgentEnd, AgentEvent, Answer, AskError, AskListener, Backend, Backends, Capabilities, Container, Invocation,
+    Question, Session, Surroundings, Task, Thread, ask,
+};
 pub use awaiting::{Awaited, await_resolution};
 pub use bounds::Bounds;
-pub use engine::{Call, End, Engine, Pause};
+pub use engine::{Ended, Engine};
 pub use error::RunError;
+pub use escalate::Call;
+pub use existing::{Story, present, story};
 pub use halt::{Halted, halt};
-pub use notify::{Herald, Notification};
+pub use listener::Listener;
+pub use notify::{Notification, Notifier};
 pub use plan::{AgentWork, Plan, PlanError, Selection, Stage, Work};
 pub use plan_file::{PLAN, PlanDocument, PlannedPhase, read_plan};
-pub use port::{
-    AgentEnd, AgentEvent, Backend, Backends, Capabilities, Container, Invocation, Session, Surroundings, Task,
-};
-pub use progress::{CompactionMeans, Listener, Progress};
-pub use recorder::Recorder;
+pub use projection::Remedy;
 pub use resolution_file::{RESOLUTION, ResolutionDocument};
 pub use resolve::{Resolved, resolve};
 pub use session::{Mode, Request};

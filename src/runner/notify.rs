@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::engine::{Call, End, Engine};
+use super::Bounds;
+use super::engine::Engine;
+use super::escalate::Call;
 use super::stage_files::SESSION_VARIABLE;
-use super::{Bounds, Listener, Progress};
 use crate::config::Settings;
 use crate::contract::ExecutionId;
+use crate::events::{Event, RunEnd};
 use crate::store::Layout;
 use crate::system::process::{Command, Exit, capture};
 use crate::system::webhook;
@@ -38,17 +40,23 @@ impl From<&Settings> for Notification {
 
 impl Engine<'_> {
     /// Tells them, when the session ends with a call.
-    pub(super) async fn notify(&mut self, end: &End) {
-        let End::Escalated(call) = end else { return };
-        let (execution, withheld) = (&self.standing.record.execution_id, &self.backends.withheld_from(None));
-        let herald = Herald { layout: &self.layout, execution, bounds: &self.bounds, withheld };
-        herald.tell(call, self.listener).await;
+    pub(super) async fn notify(&mut self, end: &RunEnd) {
+        let pending = Call::pending(self.journal.state(), &self.layout);
+        let Some(call) = pending.filter(|_| *end == RunEnd::Escalated) else { return };
+        let execution = self.execution().clone();
+        let withheld = self.backends.withheld_from(None);
+        let notifier =
+            Notifier { layout: &self.layout, execution: &execution, bounds: &self.bounds, withheld: &withheld };
+        for event in notifier.tell(&call).await {
+            // The report stands; that this line is missing changes nothing.
+            let _ = self.record(event);
+        }
     }
 }
 
-/// Who tells people of the calls of one execution.
+/// Tells people of the calls of one execution.
 #[derive(Debug, Clone, Copy)]
-pub struct Herald<'a> {
+pub struct Notifier<'a> {
     /// Where it works.
     pub layout: &'a Layout,
     /// The execution.
@@ -59,13 +67,14 @@ pub struct Herald<'a> {
     pub withheld: &'a [String],
 }
 
-impl Herald<'_> {
-    /// Tells them of a call, by every means that is configured.
-    pub async fn tell(&self, call: &Call, listener: &mut dyn Listener) {
+impl Notifier<'_> {
+    /// Tells them of a call, by every means that is configured; what came of each.
+    pub async fn tell(&self, call: &Call) -> Vec<Event> {
         let Notification { command, webhook, time } = self.bounds.notification.clone();
+        let mut told = Vec::new();
         if let Some(argv) = command {
             let failed = self.by_command(&argv, call, time).await.err();
-            listener.on(&Progress::Notified { means: "command", failed: failed.as_deref() });
+            told.push(Event::Notified { means: "command".to_owned(), failed });
         }
         if let Some(url) = webhook {
             let posted = tokio::time::timeout(time, webhook::post(url, self.message(call), time)).await;
@@ -75,8 +84,9 @@ impl Herald<'_> {
                 Err(_) => Some(format!("no answer within {} ms", time.as_millis())),
             };
             let failed = failed.map(|reason| self.bounds.redactor.text(&reason));
-            listener.on(&Progress::Notified { means: "webhook", failed: failed.as_deref() });
+            told.push(Event::Notified { means: "webhook".to_owned(), failed });
         }
+        told
     }
 
     async fn by_command(&self, argv: &[String], call: &Call, time: Duration) -> Result<(), String> {

@@ -6,10 +6,10 @@ use super::attempt::{Attempt, AttemptEnd};
 use super::decision::is_remediable;
 use super::engine::Engine;
 use super::watch::{Stop, signal_or_tick};
-use super::{Progress, RunError, Stage};
+use super::{RunError, Stage};
 use crate::contract::{Action, Artifact, Phase, PhaseError, PhaseExit};
+use crate::events::Event;
 use crate::policy::{Outcome, Signature};
-use crate::store::Active;
 use crate::system::clock;
 
 /// How a phase ended.
@@ -39,73 +39,82 @@ pub(super) struct Concluded {
 impl Engine<'_> {
     pub(super) async fn run_phase(&mut self, stage: &Stage) -> Result<PhaseEnd, RunError> {
         let phase = stage.phase;
-        let earlier = self.record().active.take().filter(|active| active.phase == phase);
+        let earlier = self.journal.state().active.clone().filter(|active| active.phase == phase);
         if stage.agent().is_some() && earlier.is_none() {
-            self.forget_session(phase)?;
+            self.drop_session(phase)?;
         }
         let before = self.files_before(earlier.as_ref().and_then(|active| active.began));
-        let first = || Active { phase, attempt: 1, failures: Vec::new(), began: Some(clock::now().wall()) };
-        let mut active = earlier.unwrap_or_else(first);
-        self.record().active = Some(active.clone());
-        // Nothing that a resume could not do without: a first attempt begins again as a first attempt.
-        self.save_soon()?;
+        let (mut attempt, mut failures) = earlier.map_or((1, Vec::new()), |active| (active.attempt, active.failures));
         let began = clock::now();
         let mut trouble = None;
         loop {
-            let attempt = active.attempt;
-            let elapsed = self.standing.record.counters.elapsed();
-            self.listener.on(&Progress::AttemptStarted { phase, attempt, of: stage.retries + 1, elapsed });
+            self.record(Event::AttemptStarted { phase, attempt, of: stage.retries + 1 })?;
             let last = self.attempt(stage, attempt, trouble.as_deref()).await?;
             let outcome = match &last.end {
                 AttemptEnd::Ended(ending) => Outcome::of(ending),
                 AttemptEnd::Concluded(outcome) => outcome.clone(),
                 AttemptEnd::Stopped(Stop::Overflow) => overflowed(),
                 AttemptEnd::Stopped(stop) => {
-                    self.listener.on(&Progress::AttemptEnded { phase, attempt, exit: None, reason: None });
+                    self.attempt_ended(phase, attempt, &last, None)?;
                     return Ok(PhaseEnd::Stopped(*stop));
                 }
             };
-            self.tell_end(phase, attempt, &last, &outcome);
-            active.failures.push(signature(&last, &outcome));
-            let remediable = is_remediable(phase, &outcome, &self.standing.record.phases);
+            self.attempt_ended(phase, attempt, &last, Some(&outcome))?;
+            let failure = signature(&last, &outcome);
+            failures.push(failure.clone());
+            let remediable = is_remediable(phase, &outcome, &self.journal.state().phases);
             let retries = if remediable { 0 } else { stage.retries };
             if last.overflow || outcome.action(attempt - 1, retries) != Action::Retry {
-                let failures = active.failures;
                 let duration = clock::now().since(began);
                 let artifacts = self.artifacts(phase, before.as_ref(), last.result.as_ref());
                 let concluded =
                     Concluded { outcome, last, attempts: attempt, duration, failures, remediable, artifacts };
                 return Ok(PhaseEnd::Concluded(Box::new(concluded)));
             }
-            active.attempt += 1;
-            self.record().active = Some(active.clone());
-            self.save()?;
+            attempt += 1;
             let reason = failure_line(&last, &outcome);
-            if let Some(stop) = self.back_off(stage, attempt, last.wait, &reason).await? {
+            if let Some(stop) = self.back_off(stage, attempt, last.wait, failure, &reason).await? {
                 return Ok(PhaseEnd::Stopped(stop));
             }
             trouble = Some(reason);
         }
     }
 
-    fn tell_end(&mut self, phase: Phase, attempt: u32, last: &Attempt, outcome: &Outcome) {
-        let failed = outcome.exit != PhaseExit::Success;
-        let reason = failed.then(|| failure_line(last, outcome));
-        let (exit, reason) = (Some(outcome.exit), reason.as_deref());
-        self.listener.on(&Progress::AttemptEnded { phase, attempt, exit, reason });
+    /// Journals how an attempt ended; without an outcome the run stops.
+    fn attempt_ended(
+        &mut self,
+        phase: Phase,
+        attempt: u32,
+        last: &Attempt,
+        outcome: Option<&Outcome>,
+    ) -> Result<(), RunError> {
+        self.charge()?;
+        let failed = outcome.filter(|outcome| outcome.exit != PhaseExit::Success);
+        let reason = failed.map(|outcome| failure_line(last, outcome));
+        let (exit, context_tokens) = (outcome.map(|outcome| outcome.exit), last.context_tokens);
+        self.record(Event::AttemptEnded { phase, attempt, exit, reason, context_tokens })?;
+        self.look_after_checkpoints()
     }
 
-    /// Waits before the attempt that follows `failed`, and not less than a provider `asked` for.
+    /// Waits before the attempt that follows, and not less than a provider `asked` for.
     async fn back_off(
         &mut self,
         stage: &Stage,
-        failed: u32,
+        attempt: u32,
         asked: Option<Duration>,
+        failure: Option<Signature>,
         reason: &str,
     ) -> Result<Option<Stop>, RunError> {
-        let delay = stage.backoff.delay(failed - 1, fastrand::f64()).max(asked.unwrap_or_default());
-        self.listener.on(&Progress::Retry { phase: stage.phase, reason, delay });
+        let delay = stage.backoff.delay(attempt - 2, fastrand::f64()).max(asked.unwrap_or_default());
         let began = clock::now();
+        self.record(Event::BackedOff {
+            phase: stage.phase,
+            attempt,
+            failure,
+            reason: reason.to_owned(),
+            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            not_before: began.later(delay).wall(),
+        })?;
         while clock::now().since(began) < delay {
             if let Some(stop) = self.reason_to_stop()? {
                 return Ok(Some(stop));
@@ -115,7 +124,6 @@ impl Engine<'_> {
                 return Ok(Some(stop));
             }
         }
-        self.charge();
         Ok(None)
     }
 }

@@ -2,13 +2,12 @@
 
 use super::RunError;
 use super::conclude::skipped;
-use super::session::{start_over, take};
-use super::standing::Standing;
+use super::existing::Existing;
+use super::session::{start_over, take_over};
 use crate::contract::{ExecutionId, Phase, Resolution, ResolutionAction};
+use crate::events::Event;
 use crate::policy::Redactor;
-use crate::store::{
-    ApprovalState, Layout, PendingEscalation, RecordedResolution, RunStatus, read_record, write_record,
-};
+use crate::store::{FileStore, Journal, Layout, Place, RunStore, project_all, write_checkpoint};
 use crate::system::clock;
 
 /// What an answer led to.
@@ -26,77 +25,59 @@ pub struct Resolved {
 ///
 /// # Errors
 /// [`RunError`]: a run still works here, nothing waits for an answer, or something cannot be read or written.
-pub fn resolve(layout: &Layout, resolution: &Resolution, redactor: &Redactor) -> Result<Resolved, RunError> {
+pub fn resolve(
+    layout: &Layout,
+    place: &Place,
+    resolution: &Resolution,
+    redactor: &Redactor,
+) -> Result<Resolved, RunError> {
     let notes = resolution.notes.as_deref().map(|notes| redactor.text(notes));
-    let resolution = &Resolution { notes, ..resolution.clone() };
+    let resolution = Resolution { notes, ..resolution.clone() };
+    let mut journal = owned(layout, place)?;
+    let state = journal.state();
+    let Some(pending) = state.pending.clone() else {
+        let (execution, status) = (state.execution_id.clone(), state.status.as_str());
+        return Err(RunError::NothingToResolve { execution, status });
+    };
+    let (action, phase) = (resolution.action, pending.phase);
+    let because = resolution.notes.clone().unwrap_or_else(|| "a human answered skip_phase".to_owned());
+    journal.record(clock::now().wall(), Event::Resolved { escalation: pending.number, resolution })?;
+    match action {
+        ResolutionAction::Reset => journal = start_over(journal, layout, place)?,
+        ResolutionAction::SkipPhase => skip(&mut journal, layout, phase, &because)?,
+        ResolutionAction::FixAndResume | ResolutionAction::Abort => {}
+    }
+    let execution = journal.execution().clone();
+    Ok(Resolved { execution, phase, resumable: action != ResolutionAction::Abort })
+}
+
+/// The journal of the workspace's execution, in our hand. An execution of format 1 is taken over.
+pub(super) fn owned(layout: &Layout, place: &Place) -> Result<Journal, RunError> {
     let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
-    if !layout.record().exists() {
+    let mut store: Box<dyn RunStore> = Box::new(FileStore::new(place.clone(), layout.clone()));
+    // Where there is nothing, nothing is made.
+    if matches!(Existing::look(store.as_ref(), layout)?, Existing::Nothing | Existing::Checkpoints(_)) {
         return Err(none());
     }
-    let _lock = take(layout)?;
-    let record = read_record(layout)?.ok_or_else(none)?;
-    let Some(pending) = record.pending.clone() else {
-        let status = record.status.as_str();
-        return Err(RunError::NothingToResolve { execution: record.execution_id, status });
-    };
-    let mut standing = Standing::read(layout, record)?;
-    let now = standing.stamp(clock::now().wall());
-    let recorded = RecordedResolution { escalation: pending.number, at: now, resolution: resolution.clone() };
-    standing.record.resolutions.push(recorded);
-    let execution = match resolution.action {
-        ResolutionAction::Reset => {
-            // It still waits for this answer until the next execution stands in its place.
-            write_record(layout, &standing.record)?;
-            start_over(layout, &standing.record)?.execution_id
+    let now = clock::now().wall();
+    store.claim(now, false)?;
+    // Looked at again: it may have gone on meanwhile.
+    match Existing::look(store.as_ref(), layout)? {
+        Existing::Nothing | Existing::Checkpoints(_) => Err(none()),
+        Existing::Format1(earlier) => take_over(store, layout, *earlier, now),
+        Existing::Journal(recorded) => {
+            project_all(layout, &recorded.state)?;
+            Ok(Journal::resume(store, &recorded)?)
         }
-        _ => answer(layout, standing, &pending, resolution)?,
-    };
-    Ok(Resolved { execution, phase: pending.phase, resumable: resolution.action != ResolutionAction::Abort })
-}
-
-/// The answers after which the execution stays the one that it is.
-fn answer(
-    layout: &Layout,
-    mut standing: Standing,
-    pending: &PendingEscalation,
-    resolution: &Resolution,
-) -> Result<ExecutionId, RunError> {
-    let record = &mut standing.record;
-    record.pending = None;
-    record.active = None;
-    record.counters.reset(pending.trigger);
-    record.status = RunStatus::Resolved;
-    match resolution.action {
-        ResolutionAction::FixAndResume => go_on(&mut standing, pending.phase),
-        ResolutionAction::SkipPhase => skip(layout, &mut standing, pending.phase, resolution)?,
-        ResolutionAction::Abort => standing.record.status = RunStatus::Aborted,
-        ResolutionAction::Reset => {}
-    }
-    write_record(layout, &standing.record)?;
-    Ok(standing.record.execution_id)
-}
-
-fn go_on(standing: &mut Standing, phase: Phase) {
-    if standing.record.deploy == ApprovalState::Asked {
-        standing.record.deploy = ApprovalState::Given;
-    }
-    if !standing.is_completed(phase) {
-        let now = standing.record.updated_at;
-        standing.record.reopened.insert(phase, now);
     }
 }
 
-fn skip(layout: &Layout, standing: &mut Standing, phase: Phase, answer: &Resolution) -> Result<(), RunError> {
-    if standing.is_completed(phase) {
+fn skip(journal: &mut Journal, layout: &Layout, phase: Phase, because: &str) -> Result<(), RunError> {
+    if journal.state().is_completed(phase) {
         return Ok(());
     }
-    if phase == Phase::Audit {
-        // Nobody waits for its remediation any more.
-        standing.record.counters.audit_passed();
-    }
-    let because = answer.notes.clone().unwrap_or_else(|| "a human answered skip_phase".to_owned());
-    let now = standing.stamp(clock::now().wall());
-    let id = standing.record.execution_id.clone();
-    standing.write(layout, skipped(&id, phase, &because, now))?;
-    Ok(())
+    let now = clock::now().wall();
+    let checkpoint = skipped(journal.execution(), phase, because, journal.state().stamp(now));
+    journal.record(now, Event::StageSkipped { checkpoint: Box::new(checkpoint.clone()) })?;
+    Ok(write_checkpoint(layout, &checkpoint)?)
 }

@@ -1,26 +1,27 @@
-//! Begins a session: takes the lock, clears up behind a dead one, and finds or makes the execution to work on.
+//! Begins a session: takes the workspace, clears up behind a dead one, and finds or makes the execution to work on.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 
 use super::context::context_state;
 use super::engine::Engine;
+use super::existing::{Existing, fresh_execution, of_checkpoints, taken_over};
+use super::observations::Observations;
+use super::projection::{Remedy, check};
 use super::stage_files::SESSION_VARIABLE;
-use super::standing::Standing;
 use super::status::flag;
-use super::{Backends, Bounds, Listener, Plan, PlanError, Progress, RunError};
+use super::{Backends, Bounds, Listener, Plan, PlanError, RunError};
 use super::{memory, operator};
-use crate::contract::{Checkpoint, ExecutionId, Phase, PhaseExit, SessionId};
-use crate::policy::{TriggerCounters, check_limits};
+use crate::contract::{ExecutionId, Phase, SessionId};
+use crate::events::{Event, RecordedOverride, RunOrigin, RunStatus, State};
+use crate::policy::check_limits;
 use crate::store::{
-    ApprovalState, Layout, OriginKind, RECORD_VERSION, RecordedOverride, RunOrigin, RunRecord, RunStatus, StoreError,
-    put_away, read_checkpoints, read_context_state, read_record, succeed, write_context_state, write_operator,
+    Earlier, FileStore, Journal, Layout, Place, Recorded, RunStore, StoreError, project_all, read_context_state,
+    retire_format1, write_context_state, write_operator,
 };
 use crate::system::guard::Guard;
-use crate::system::lock::Lock;
-use crate::system::process::Interrupts;
+use crate::system::process::{Interrupts, own_id};
 use crate::system::{clock, files, ids, orphans, sweep};
 
 /// Whether an execution is begun or continued.
@@ -30,8 +31,8 @@ pub enum Mode {
     New,
     /// A new one; an unfinished one is put aside.
     Fresh,
-    /// The one that is there.
-    Resume,
+    /// The one that is there, and what to do about checkpoints that are not as the journal has them.
+    Resume(Option<Remedy>),
 }
 
 /// What a session needs to begin.
@@ -39,6 +40,8 @@ pub enum Mode {
 pub struct Request {
     /// The workspace.
     pub layout: Layout,
+    /// Where its state lies.
+    pub place: Place,
     /// What to run.
     pub plan: Plan,
     /// The agents that it needs.
@@ -55,6 +58,16 @@ pub struct Request {
     pub program: PathBuf,
 }
 
+/// The execution that a session works on.
+struct Taken {
+    journal: Journal,
+    /// The session before, when there was one.
+    last: Option<SessionId>,
+    /// Whether that session died.
+    died: bool,
+    resumed: bool,
+}
+
 impl<'a> Engine<'a> {
     /// Takes the workspace. Signals count from when `interrupts` was made.
     ///
@@ -62,67 +75,91 @@ impl<'a> Engine<'a> {
     /// [`RunError`]: somebody else works here, the execution that is there does not fit the mode, something on disk is
     /// not valid or cannot be written. Nothing was started then.
     pub fn begin(request: Request, interrupts: Interrupts, listener: &'a mut dyn Listener) -> Result<Self, RunError> {
-        let Request { layout, plan, backends, origin, overrides, bounds, mode, program } = request;
+        let Request { layout, place, plan, backends, origin, overrides, bounds, mode, program } = request;
         for (stage, agent) in plan.stages().iter().filter_map(|stage| Some((stage, stage.agent()?))) {
             if backends.get(&agent.backend).is_none() {
                 return Err(PlanError::NoBackend { phase: stage.phase, backend: agent.backend.clone() }.into());
             }
         }
-        let lock = take(&layout)?;
         let now = clock::now();
-        let earlier = read_record(&layout);
-        let last = earlier.as_ref().ok().and_then(|record| record.as_ref()?.sessions.last().cloned());
-        let (mut record, resumed) = find(&layout, mode, earlier, || new_record(&plan, origin.clone(), now.wall()))?;
-        if record.status == RunStatus::Ready {
-            record.phases = plan.phases();
-        }
-        if let Some(phase) = record.phases.iter().find(|phase| plan.stage(**phase).is_none()) {
+        let mut store: Box<dyn RunStore> = Box::new(FileStore::new(place.clone(), layout.clone()));
+        let claimed = store.claim(now.wall(), matches!(mode, Mode::Resume(_)))?;
+        let first = || first_event(&plan, &origin, &overrides, now.wall());
+        let taken = take_execution(store, &layout, mode, now.wall(), first)?;
+        let state = taken.journal.state();
+        let phases = if state.status == RunStatus::Ready { plan.phases() } else { state.phases.clone() };
+        if let Some(phase) = phases.iter().find(|phase| plan.stage(**phase).is_none()) {
             return Err(PlanError::Missing { phase: *phase }.into());
         }
-        put_away(&layout, &Standing::read(&layout, record.clone())?.foreign())?;
-        let mut standing = Standing::read(&layout, record.clone())?;
-        let swept = clear_up(&layout, last.as_ref())?;
+        let swept = clear_up(&layout, &place, taken.last.as_ref())?;
         let session = new_session();
-        record.origin = origin;
-        record.overrides = overrides;
-        record.status = RunStatus::Running;
-        record.epoch += 1;
-        record.sessions.push(session.clone());
         let host = |source| RunError::Host { what: "start the guard process", source };
         orphans::adopt();
         let guard = Guard::start(&program, (SESSION_VARIABLE, session.as_str())).map_err(host)?;
-        prepare(&layout, &bounds, now.wall())?;
-        listener.on(&Progress::SessionStarted { execution: &record.execution_id, session: &session, resumed, swept });
-        record.updated_at = standing.record.updated_at;
-        standing.record = record;
-        if resumed && !standing.record.overrides.is_empty() {
-            let flags: Vec<String> = standing.record.overrides.iter().map(flag).collect();
-            listener.on(&Progress::Notice { text: &format!("going on with {}", flags.join(" ")) });
-        }
-        for text in surroundings(&layout, &bounds, now.wall())? {
-            listener.on(&Progress::Notice { text: &text });
-        }
-        for Checkpoint { phase, .. } in standing.foreign() {
-            let text = format!("the checkpoint of {phase} belongs to another execution and does not count");
-            listener.on(&Progress::Notice { text: &text });
-        }
+        let Taken { journal, last, died, resumed } = taken;
         let mut engine = Self {
+            observations: Observations::new(&place, journal.execution()),
             layout,
+            place,
             plan,
             backends,
             bounds,
-            standing,
-            session,
+            journal,
+            session: session.clone(),
             guard,
             interrupts,
             listener,
             charged: now,
             tree: None,
-            saved: now,
-            _lock: lock,
+            stamps: Vec::new(),
         };
-        engine.save()?;
+        if let Some(session) = last.filter(|_| died) {
+            engine.record(Event::SessionDied { session })?;
+        }
+        let pid = own_id();
+        engine.record(Event::SessionStarted { session, pid, resumed, swept, phases, origin, overrides })?;
+        if let Some(from) = claimed.moved_from {
+            engine.record(Event::WorkspaceMoved { from })?;
+        }
+        let remedy = if let Mode::Resume(remedy) = mode { remedy } else { None };
+        engine.prepare(resumed, remedy, now.wall())?;
         Ok(engine)
+    }
+
+    fn prepare(&mut self, resumed: bool, remedy: Option<Remedy>, now: Timestamp) -> Result<(), RunError> {
+        files::ensure_folder(&self.layout.checkpoints())?;
+        files::ensure_private_folder(&self.place.logs(self.journal.execution()))?;
+        let flags: Vec<String> = self.journal.state().overrides.iter().map(flag).collect();
+        if resumed && !flags.is_empty() {
+            self.notice(format!("going on with {}", flags.join(" ")));
+        }
+        self.put_right(remedy)?;
+        self.restore_context_state(now)?;
+        for text in surroundings(&self.layout, &self.bounds, now)? {
+            self.notice(text);
+        }
+        Ok(())
+    }
+
+    /// A context state that is missing, or that a power cut tore, is made again of what the journal knows.
+    fn restore_context_state(&mut self, now: Timestamp) -> Result<(), RunError> {
+        let there = match read_context_state(&self.layout) {
+            Err(StoreError::Invalid { .. }) => None,
+            there => there?,
+        };
+        if there.is_some() {
+            return Ok(());
+        }
+        let was_there = self.layout.context_state().exists();
+        let known = self.journal.state().context_tokens;
+        let warning = check_limits(self.bounds.context, known.unwrap_or(0));
+        write_context_state(&self.layout, &context_state(&self.bounds, warning, now))?;
+        if was_there || known.is_some() {
+            let path = self.layout.context_state();
+            let path = path.strip_prefix(self.layout.workspace()).unwrap_or(&path).to_path_buf();
+            self.record(Event::ProjectionRestored { path })?;
+        }
+        Ok(())
     }
 }
 
@@ -136,136 +173,172 @@ fn surroundings(layout: &Layout, bounds: &Bounds, now: Timestamp) -> Result<Vec<
     }
 }
 
-/// Takes the workspace's lock.
-pub(super) fn take(layout: &Layout) -> Result<Lock, RunError> {
-    files::ensure_folder(&layout.run())?;
-    Ok(Lock::take(&layout.lock(), clock::now().wall())?)
-}
-
 pub(super) fn new_session() -> SessionId {
     SessionId::new(ids::session()).expect("a fresh id is not empty")
 }
 
-pub(super) fn new_record(plan: &Plan, origin: RunOrigin, now: Timestamp) -> RunRecord {
-    let id = ExecutionId::new(ids::execution(now)).expect("a fresh id is not empty");
-    blank_record(id, plan.phases(), origin, now)
+fn first_event(plan: &Plan, origin: &RunOrigin, overrides: &[RecordedOverride], now: Timestamp) -> Event {
+    let (execution, phases) = (fresh_execution(now), plan.phases());
+    Event::ExecutionStarted { execution, phases, origin: origin.clone(), overrides: overrides.to_vec() }
 }
 
-pub(super) fn blank_record(id: ExecutionId, phases: Vec<Phase>, origin: RunOrigin, now: Timestamp) -> RunRecord {
-    RunRecord {
-        version: RECORD_VERSION,
-        execution_id: id,
-        sessions: Vec::new(),
-        epoch: 0,
-        origin,
-        overrides: Vec::new(),
-        phases,
-        status: RunStatus::Ready,
-        started_at: now,
-        updated_at: now,
-        counters: TriggerCounters::default(),
-        reopened: BTreeMap::new(),
-        active: None,
-        findings: Vec::new(),
-        cycle: None,
-        deploy: ApprovalState::NotAsked,
-        escalations: 0,
-        pending: None,
-        resolutions: Vec::new(),
-    }
-}
-
-/// The execution to work on, and whether it was there before; what it takes the place of is put aside.
-fn find(
+/// The execution to work on; what it takes the place of is put aside.
+fn take_execution(
+    store: Box<dyn RunStore>,
     layout: &Layout,
     mode: Mode,
-    earlier: Result<Option<RunRecord>, StoreError>,
-    fresh: impl FnOnce() -> RunRecord,
-) -> Result<(RunRecord, bool), RunError> {
-    let record = match earlier {
+    now: Timestamp,
+    first: impl FnOnce() -> Event,
+) -> Result<Taken, RunError> {
+    let existing = match Existing::look(store.as_ref(), layout) {
         // Nobody can read it, and it is to be put aside.
-        Err(StoreError::Invalid { .. }) if mode == Mode::Fresh => None,
-        record => record?,
+        Err(StoreError::Invalid { .. } | StoreError::Edited { .. }) if mode == Mode::Fresh => Existing::Nothing,
+        existing => existing?,
     };
-    if mode == Mode::Resume {
-        return Ok((resumable(layout, record)?, true));
-    }
-    if mode == Mode::New {
-        match &record {
-            Some(RunRecord { status: RunStatus::Completed, .. }) => {}
-            Some(ready @ RunRecord { status: RunStatus::Ready, .. }) => return Ok((ready.clone(), true)),
-            Some(RunRecord { execution_id: id, status, .. }) => {
-                return Err(RunError::Unfinished { execution: id.clone(), status: status.as_str() });
-            }
-            // Checkpoints without a record: another runtime's, or somebody's. Theirs to finish.
-            None => {
-                if let Some(id) = newest(&read_checkpoints(layout)?) {
-                    return Err(RunError::Unfinished { execution: id, status: "another runtime's" });
-                }
-            }
+    match (mode, existing) {
+        (Mode::Resume(remedy), existing) => resume(store, layout, existing, remedy, now),
+        (Mode::New, Existing::Journal(recorded)) if recorded.state.status == RunStatus::Ready => {
+            go_on(store, layout, &recorded, None)
+        }
+        (mode, existing) => {
+            let state = existing.state();
+            refuse_unfinished(mode, &existing, state.as_ref())?;
+            let last = state.as_ref().and_then(|state| state.sessions.last().cloned());
+            // First: a start that cannot do this has changed nothing that the journal could not bring back.
+            put_aside(layout, state.as_ref().map(|state| &state.execution_id))?;
+            let (journal, _) = Journal::begin(store, now, first())?;
+            Ok(Taken { journal, last, died: false, resumed: false })
         }
     }
-    let fresh = fresh();
-    succeed(layout, record.as_ref().map(|record| &record.execution_id), &fresh)?;
-    Ok((fresh, false))
 }
 
-fn resumable(layout: &Layout, record: Option<RunRecord>) -> Result<RunRecord, RunError> {
-    let Some(record) = record else { return adopted(layout) };
-    match (record.status, &record.pending) {
-        (RunStatus::Aborted, _) => Err(RunError::Aborted { execution: record.execution_id }),
-        (_, Some(pending)) => Err(RunError::AwaitsResolution { pending: pending.clone() }),
-        _ => Ok(record),
+fn refuse_unfinished(mode: Mode, existing: &Existing, state: Option<&State>) -> Result<(), RunError> {
+    let Some(state) = state.filter(|state| mode == Mode::New && state.status != RunStatus::Completed) else {
+        return Ok(());
+    };
+    let execution = state.execution_id.clone();
+    match (existing, state.status) {
+        (Existing::Checkpoints(_), _) => Err(RunError::Unfinished { execution, status: "another runtime's" }),
+        (_, RunStatus::Aborted) => Err(RunError::Aborted { execution }),
+        (_, status) => Err(RunError::Unfinished { execution, status: status.as_str() }),
     }
 }
 
-/// An execution of which only the checkpoints are there.
-fn adopted(layout: &Layout) -> Result<RunRecord, RunError> {
-    let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
-    let checkpoints = read_checkpoints(layout)?;
-    let id = newest(&checkpoints).ok_or_else(none)?;
-    let origin = RunOrigin { kind: OriginKind::Config, path: None };
-    let mut record = blank_record(id, Vec::new(), origin, clock::now().wall());
-    // Nobody here was called about its failures: they are tried again.
-    let failed = checkpoints.iter().filter(|checkpoint| checkpoint.exit_code != PhaseExit::Success);
-    record.reopened = failed.map(|checkpoint| (checkpoint.phase, checkpoint.created_at)).collect();
-    Ok(record)
-}
-
-/// The execution of the newest checkpoint.
-pub(super) fn newest(checkpoints: &[Checkpoint]) -> Option<ExecutionId> {
-    let newest = checkpoints.iter().max_by_key(|checkpoint| (checkpoint.created_at, checkpoint.phase))?;
-    Some(newest.execution_id.clone())
-}
-
-/// Ends what a dead session left running and removes what it left half written.
-fn clear_up(layout: &Layout, last: Option<&SessionId>) -> Result<usize, RunError> {
-    for folder in [layout.run(), layout.checkpoints(), layout.escalations()] {
-        files::remove_unfinished(&folder)?;
+fn resume(
+    store: Box<dyn RunStore>,
+    layout: &Layout,
+    existing: Existing,
+    remedy: Option<Remedy>,
+    now: Timestamp,
+) -> Result<Taken, RunError> {
+    match existing {
+        Existing::Nothing => Err(RunError::NoExecution { workspace: layout.workspace().to_path_buf() }),
+        Existing::Journal(recorded) => go_on(store, layout, &recorded, remedy),
+        Existing::Format1(earlier) => {
+            is_resumable(layout, &earlier.state)?;
+            let wrong = !earlier.wrong.is_empty() && remedy.is_none();
+            if wrong {
+                let (folder, why) = (layout.checkpoints(), earlier.wrong.join("\n"));
+                return Err(RunError::NotACheckpoint { phases: Vec::new(), why, folder });
+            }
+            let last = earlier.state.sessions.last().cloned();
+            let died = earlier.state.status == RunStatus::Running;
+            let journal = take_over(store, layout, *earlier, now)?;
+            Ok(Taken { journal, last, died, resumed: true })
+        }
+        Existing::Checkpoints(checkpoints) => {
+            let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
+            let state = of_checkpoints(&checkpoints).ok_or_else(none)?;
+            if remedy != Some(Remedy::Adopt) {
+                return Err(RunError::NotOurs { state: Box::new(state), folder: layout.checkpoints() });
+            }
+            let first = taken_over(state, Vec::new(), "checkpoints that a human adopted");
+            let (journal, _) = Journal::begin(store, now, first)?;
+            Ok(Taken { journal, last: None, died: false, resumed: true })
+        }
     }
-    files::remove(&layout.halt_request())?;
-    // Whatever the record says of its end: it may have died between that and the end of its processes.
-    Ok(last.map_or(0, |session| sweep::end_processes_with(SESSION_VARIABLE, session.as_str())))
 }
 
-fn prepare(layout: &Layout, bounds: &Bounds, now: Timestamp) -> Result<(), RunError> {
-    for folder in [layout.checkpoints(), layout.logs()] {
+/// Goes on with a journal.
+fn go_on(
+    store: Box<dyn RunStore>,
+    layout: &Layout,
+    recorded: &Recorded,
+    remedy: Option<Remedy>,
+) -> Result<Taken, RunError> {
+    let state = &recorded.state;
+    // Whoever is called finds the report, also when the power was cut while it was written.
+    project_all(layout, state)?;
+    is_resumable(layout, state)?;
+    check(layout, state, remedy)?;
+    // What an earlier start did not get to put aside.
+    retire_format1(layout, &state.execution_id)?;
+    let (last, died) = (state.sessions.last().cloned(), state.status == RunStatus::Running);
+    Ok(Taken { journal: Journal::resume(store, recorded)?, last, died, resumed: true })
+}
+
+/// Continues an execution of format 1 in a journal.
+pub(super) fn take_over(
+    store: Box<dyn RunStore>,
+    layout: &Layout,
+    earlier: Earlier,
+    now: Timestamp,
+) -> Result<Journal, RunError> {
+    let id = earlier.state.execution_id.clone();
+    let first = taken_over(earlier.state, earlier.history, ".loa-run/ of format 1");
+    let (journal, _) = Journal::begin(store, now, first)?;
+    retire_format1(layout, &id)?;
+    Ok(journal)
+}
+
+fn is_resumable(layout: &Layout, state: &State) -> Result<(), RunError> {
+    match (state.status, &state.pending) {
+        (RunStatus::Aborted, _) => Err(RunError::Aborted { execution: state.execution_id.clone() }),
+        (_, Some(pending)) => {
+            let report = crate::store::report_paths(layout, &state.execution_id, pending.number).yaml;
+            Err(RunError::AwaitsResolution { pending: pending.clone(), report })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Puts what lies in the workspace of an execution that is over aside. Nothing is deleted.
+pub(super) fn put_aside(layout: &Layout, execution: Option<&ExecutionId>) -> Result<(), RunError> {
+    let named = execution.map_or_else(|| "unnamed".to_owned(), crate::store::folder_name);
+    let candidates = (1_u32..).map(|n| layout.archived(&if n == 1 { named.clone() } else { format!("{named}.{n}") }));
+    let mut free = candidates.filter(|folder| !folder.join("run.yaml").exists() && !folder.join("logs").exists());
+    let folder = free.next().expect("an endless sequence of names has a free one");
+    let run = layout.run();
+    let checkpoints = Phase::ALL.iter().map(|phase| layout.checkpoint(*phase));
+    let others = ["stages", "sessions", "logs", "history.jsonl", "history.1.jsonl", "note.yaml", "run.yaml"];
+    let sources = checkpoints.chain([layout.context_state()]).chain(others.into_iter().map(|name| run.join(name)));
+    for source in sources.filter(|source| source.symlink_metadata().is_ok()) {
         files::ensure_folder(&folder)?;
-    }
-    if read_context_state(layout)?.is_none() {
-        write_context_state(layout, &context_state(bounds, check_limits(bounds.context, 0), now))?;
+        files::rename(&source, &folder.join(source.file_name().unwrap_or_default()))?;
     }
     Ok(())
 }
 
+/// Ends what a dead session left running and removes what it left half written.
+fn clear_up(layout: &Layout, place: &Place, last: Option<&SessionId>) -> Result<usize, RunError> {
+    for folder in [layout.run(), layout.checkpoints(), layout.escalations(), place.folder()] {
+        files::remove_unfinished(&folder)?;
+    }
+    files::remove(&place.halt_request())?;
+    // Whatever is recorded of its end: it may have died between that and the end of its processes.
+    Ok(last.map_or(0, |session| sweep::end_processes_with(SESSION_VARIABLE, session.as_str())))
+}
+
 /// Puts a new execution of the same phases in the place of one that is over.
-pub(super) fn start_over(layout: &Layout, record: &RunRecord) -> Result<RunRecord, RunError> {
+pub(super) fn start_over(journal: Journal, layout: &Layout, place: &Place) -> Result<Journal, RunError> {
     let now = clock::now().wall();
-    let id = ExecutionId::new(ids::execution(now)).expect("a fresh id is not empty");
-    let mut fresh = blank_record(id, record.phases.clone(), record.origin.clone(), now);
-    fresh.overrides.clone_from(&record.overrides);
+    let state = journal.state().clone();
+    let (execution, phases) = (fresh_execution(now), state.phases.clone());
+    let (origin, overrides) = (state.origin.clone(), state.overrides.clone());
     // The next session will not know of this one's.
-    clear_up(layout, record.sessions.last())?;
-    succeed(layout, Some(&record.execution_id), &fresh)?;
+    clear_up(layout, place, state.sessions.last())?;
+    let first = Event::ExecutionStarted { execution, phases, origin, overrides };
+    put_aside(layout, Some(&state.execution_id))?;
+    let (fresh, _) = Journal::begin(journal.into_store(), now, first)?;
     Ok(fresh)
 }

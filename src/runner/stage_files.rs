@@ -46,6 +46,16 @@ impl StageFiles {
         Ok(paths)
     }
 
+    /// Makes the folder and the signal file again where the stage, or git in it, took them away; whether that was so.
+    pub(super) fn restore(&self) -> Result<bool, FileError> {
+        if self.signals.exists() {
+            return Ok(false);
+        }
+        files::ensure_folder(self.signals.parent().unwrap_or(&self.signals))?;
+        Appender::open(&self.signals, Privacy::Private)?;
+        Ok(true)
+    }
+
     /// What the stage left in its result file, without secrets: `None` when nothing, the reason when it cannot be used.
     pub(super) fn read_result(&self, redactor: &Redactor) -> Result<Option<PhaseResult>, String> {
         let bytes = match files::read(&self.result, LONGEST_RESULT) {
@@ -167,6 +177,11 @@ impl SignalReader {
     /// What was appended. A file that the stage took away has nothing new in it.
     fn fresh(&mut self) -> std::io::Result<Vec<u8>> {
         let mut file = File::open(&self.path)?;
+        if file.metadata()?.len() < self.position {
+            // Another file has the name now.
+            self.position = 0;
+            self.half.clear();
+        }
         file.seek(SeekFrom::Start(self.position))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;

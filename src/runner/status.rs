@@ -7,14 +7,11 @@ use serde::Serialize;
 
 use super::RunError;
 use super::conclude::UNVERIFIED;
-use super::session::{blank_record, newest};
-use super::standing::Standing;
+use super::existing::present;
 use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress};
-use crate::store::{
-    Layout, OriginKind, RecordedOverride, RunOrigin, RunStatus, read_checkpoints, read_context_state, read_record,
-};
-use crate::system::clock;
-use crate::system::lock::{Holder, Lock};
+use crate::events::{RecordedOverride, RunStatus, State};
+use crate::store::{Layout, RunStore, read_context_state, report_paths};
+use crate::system::lock::Holder;
 
 /// Where an execution stands.
 #[derive(Debug, Clone, Serialize)]
@@ -46,6 +43,9 @@ pub struct Status {
     /// What waits for an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
+    /// Why the last session could not go on, when an error ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
 }
 
 /// One phase of a status.
@@ -78,16 +78,13 @@ pub struct Pending {
 ///
 /// # Errors
 /// [`RunError`]: there is none, or something on disk is not valid.
-pub fn status(layout: &Layout) -> Result<Status, RunError> {
-    let standing = standing(layout)?;
-    let process = Lock::holder(&layout.lock())?;
-    // What it says is only shown; what is wrong with it is for whoever needs it to complain about.
-    let context = read_context_state(layout).ok().flatten();
-    let record = &standing.record;
-    let working = record.active.as_ref().filter(|_| record.status == RunStatus::Running);
-    let statuses = standing.statuses(working.map(|active| active.phase));
+pub fn status(layout: &Layout, store: &dyn RunStore) -> Result<Status, RunError> {
+    let state = known(layout, store)?;
+    let process = store.holder()?;
+    let working = state.active.as_ref().filter(|_| state.status == RunStatus::Running);
+    let statuses = state.phase_statuses(working.map(|active| active.phase));
     let line = |phase: &Phase| {
-        let summary = standing.checkpoint(*phase).map(|checkpoint| checkpoint.summary.clone());
+        let summary = state.checkpoint(*phase).map(|checkpoint| checkpoint.summary.clone());
         PhaseLine {
             phase: *phase,
             status: statuses.iter().find(|s| s.phase == *phase).map_or(PhaseProgress::Pending, |s| s.status),
@@ -95,19 +92,23 @@ pub fn status(layout: &Layout) -> Result<Status, RunError> {
             summary,
         }
     };
-    let pending = record.pending.as_ref();
+    // What the file says is newer; what is wrong with it is for whoever needs it to complain about.
+    let context = read_context_state(layout).ok().flatten().map(|state| state.current_tokens);
+    let report = |number| report_paths(layout, &state.execution_id, number).yaml;
+    let pending = state.pending.as_ref();
     Ok(Status {
-        execution_id: record.execution_id.clone(),
-        status: record.status,
+        execution_id: state.execution_id.clone(),
+        status: state.status,
         process,
-        started_at: record.started_at,
-        elapsed_ms: u64::try_from(record.counters.elapsed().as_millis()).unwrap_or(u64::MAX),
-        remediation_loops: record.counters.remediation_loops(),
-        context_tokens: context.map(|state| state.current_tokens).filter(|tokens| *tokens > 0),
+        started_at: state.started_at,
+        elapsed_ms: u64::try_from(state.counters.elapsed().as_millis()).unwrap_or(u64::MAX),
+        remediation_loops: state.counters.remediation_loops(),
+        context_tokens: context.or(state.context_tokens).filter(|tokens| *tokens > 0),
         attempt: working.map(|active| active.attempt),
-        flags: record.overrides.iter().map(flag).collect(),
-        phases: record.phases.iter().map(line).collect(),
-        pending: pending.map(|p| Pending { trigger: p.trigger, phase: p.phase, report: p.report.clone() }),
+        flags: state.overrides.iter().map(flag).collect(),
+        phases: state.phases.iter().map(line).collect(),
+        pending: pending.map(|p| Pending { trigger: p.trigger, phase: p.phase, report: report(p.number) }),
+        last_error: state.last_error.clone(),
     })
 }
 
@@ -120,17 +121,11 @@ pub(super) fn flag(remembered: &RecordedOverride) -> String {
 ///
 /// # Errors
 /// As [`status`].
-pub fn state(layout: &Layout) -> Result<ExecutionState, RunError> {
-    Ok(standing(layout)?.state())
+pub fn state(layout: &Layout, store: &dyn RunStore) -> Result<ExecutionState, RunError> {
+    Ok(known(layout, store)?.execution_state())
 }
 
-fn standing(layout: &Layout) -> Result<Standing, RunError> {
-    if let Some(record) = read_record(layout)? {
-        return Ok(Standing::read(layout, record)?);
-    }
+fn known(layout: &Layout, store: &dyn RunStore) -> Result<State, RunError> {
     let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
-    let id = newest(&read_checkpoints(layout)?).ok_or_else(none)?;
-    let origin = RunOrigin { kind: OriginKind::Config, path: None };
-    let record = blank_record(id, Phase::ALL.to_vec(), origin, clock::now().wall());
-    Ok(Standing::read(layout, record)?)
+    present(store, layout)?.ok_or_else(none)
 }

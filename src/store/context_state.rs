@@ -1,6 +1,6 @@
 //! `.loa-checkpoint/context-state.yaml` (Context Signals Interface): the last known state of the context.
 
-use super::format::{read, write};
+use super::format::{project, read, yaml_for};
 use super::{Layout, StoreError};
 use crate::contract::ContextState;
 use crate::schema::{CONTEXT_STATE, Checker};
@@ -9,13 +9,14 @@ use crate::system::files::{self, Privacy};
 /// The newest version of the format.
 pub(super) const CONTEXT_STATE_VERSION: u32 = 1;
 
-/// Writes the state durably.
+/// Writes the state, whole. What a power cut takes of it is written again.
 ///
 /// # Errors
 /// [`StoreError`].
 pub fn write_context_state(layout: &Layout, state: &ContextState) -> Result<(), StoreError> {
     files::ensure_folder(&layout.checkpoints())?;
-    write(&layout.context_state(), state, Privacy::Shared)
+    let path = layout.context_state();
+    project(&path, &yaml_for(&path, state)?, Privacy::Shared)
 }
 
 /// The last known state; `None` before the first.

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::format::{read, write};
+use super::format::{read, yaml_for};
 use super::markdown::markdown;
 use super::{Layout, StoreError};
-use crate::contract::EscalationReport;
+use crate::contract::{EscalationReport, ExecutionId};
 use crate::schema::{Checker, ESCALATION_REPORT};
 use crate::system::files::{self, Privacy};
 
@@ -18,17 +18,29 @@ pub struct ReportPaths {
     pub markdown: PathBuf,
 }
 
-/// Writes the report as the `number`th of its execution, durably.
+/// Where the report of this number is.
+#[must_use]
+pub fn report_paths(layout: &Layout, execution: &ExecutionId, number: u32) -> ReportPaths {
+    let path = |extension| layout.escalation(execution, number, extension);
+    ReportPaths { yaml: path("yaml"), markdown: path("md") }
+}
+
+/// Writes the report as the `number`th of its execution, durably: whoever is called reads it at once.
 ///
 /// # Errors
 /// [`StoreError`].
 pub fn write_report(layout: &Layout, report: &EscalationReport, number: u32) -> Result<ReportPaths, StoreError> {
     files::ensure_folder(&layout.escalations())?;
-    let path = |extension| layout.escalation(&report.execution_id, number, extension);
-    let paths = ReportPaths { yaml: path("yaml"), markdown: path("md") };
-    files::write_durably(&paths.markdown, markdown(report).as_bytes(), Privacy::Shared)?;
-    write(&paths.yaml, report, Privacy::Shared)?;
+    let paths = report_paths(layout, &report.execution_id, number);
+    let [yaml, markdown] = report_texts(&paths, report)?;
+    files::write_durably(&paths.markdown, markdown.as_bytes(), Privacy::Shared)?;
+    files::write_durably(&paths.yaml, yaml.as_bytes(), Privacy::Shared)?;
     Ok(paths)
+}
+
+/// A report as it is written, for machines and for people.
+pub(super) fn report_texts(paths: &ReportPaths, report: &EscalationReport) -> Result<[String; 2], StoreError> {
+    Ok([yaml_for(&paths.yaml, report)?, markdown(report)])
 }
 
 /// Reads a report; `None` when it is not there.

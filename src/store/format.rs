@@ -6,10 +6,10 @@
 //!
 //! | format | version | since |
 //! |---|---|---|
-//! | `.loa-run/run.yaml`, `.loa-run/note.yaml` | 1 | 0.1.0 |
-//! | `.loa-run/sessions/<phase>.yaml` | 1 | 0.1.0 |
-//! | `.loa-run/history.jsonl`, in every line | 1 | 0.1.0 |
+//! | `runs/<execution>/journal.jsonl` of the state, in every line | 2 | 0.2.0 |
+//! | `workspace.json` of the state | 1 | 0.2.0 |
 //! | `.loa-checkpoint/context-state.yaml` | 1 | 0.1.0 |
+//! | `.loa-run/run.yaml`, `.loa-run/sessions/<phase>.yaml`, `.loa-run/history.jsonl`: read and no longer written | 1 | 0.1.0 |
 //!
 //! Checkpoints and escalation reports are the contract's and carry no version.
 
@@ -23,6 +23,7 @@ use crate::diag::render::all;
 use crate::diag::{Budget, Diagnostic};
 use crate::schema::Checker;
 use crate::system::files::{self, FileError, Privacy};
+use crate::system::lock::LockError;
 
 /// A document that could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,23 @@ pub enum StoreError {
         found: u64,
         /// The newest version that this program reads.
         known: u32,
+    },
+    /// Somebody else is the owner, or the lock cannot be used.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// Another owner has taken over: nothing more is written.
+    #[error("another process has taken over this execution, with epoch {epoch}")]
+    Superseded {
+        /// The epoch of the newest event, as far as it is known.
+        epoch: u64,
+    },
+    /// A line of a journal is not the one that was written.
+    #[error("{}:{line}: the journal was edited or damaged: the hash of this line does not follow from the lines before", path.display())]
+    Edited {
+        /// The journal.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
     },
     /// A value that has no form in YAML.
     #[error("cannot write {} as YAML: {reason}", path.display())]
@@ -74,21 +92,12 @@ pub(super) fn write(path: &Path, value: &impl Serialize, privacy: Privacy) -> Re
     Ok(files::write_durably(path, yaml_for(path, value)?.as_bytes(), privacy)?)
 }
 
-/// The last line of what is written without a sync: after a power cut a file may end anywhere.
-const WHOLE: &str = "# whole\n";
-
-/// Writes what a power cut may take away.
-pub(super) fn note(path: &Path, value: &impl Serialize, privacy: Privacy) -> Result<(), StoreError> {
-    Ok(files::replace(path, (yaml_for(path, value)? + WHOLE).as_bytes(), privacy)?)
+/// Writes a document whole, and leaves it to the next sync to make it durable: what a power cut takes is written again.
+pub(super) fn project(path: &Path, text: &str, privacy: Privacy) -> Result<(), StoreError> {
+    Ok(files::replace(path, text.as_bytes(), privacy)?)
 }
 
-/// Reads what [`note`] wrote; `None` when it is not there, not whole, or of another version.
-pub(super) fn read_noted<T: DeserializeOwned>(path: &Path, known: u32) -> Option<T> {
-    let noted = bytes(path).ok()??;
-    if noted.ends_with(WHOLE.as_bytes()) { read_own(path, known).ok()? } else { None }
-}
-
-fn yaml_for(path: &Path, value: &impl Serialize) -> Result<String, StoreError> {
+pub(super) fn yaml_for(path: &Path, value: &impl Serialize) -> Result<String, StoreError> {
     to_yaml(value).map_err(|error| StoreError::Unwritable { path: path.into(), reason: error.to_string() })
 }
 
@@ -99,14 +108,20 @@ pub(super) fn read<T: DeserializeOwned>(
     checker: &Checker,
     version: Option<u32>,
 ) -> Result<Option<T>, StoreError> {
-    let Some(bytes) = bytes(path)? else { return Ok(None) };
+    bytes(path)?.map(|bytes| parse(path, &bytes, checker, version)).transpose()
+}
+
+/// Reads a document of a kind from its bytes.
+pub(super) fn parse<T: DeserializeOwned>(
+    path: &Path,
+    bytes: &[u8],
+    checker: &Checker,
+    version: Option<u32>,
+) -> Result<T, StoreError> {
     if let Some(known) = version {
-        check_version(path, &bytes, known)?;
+        check_version(path, bytes, known)?;
     }
-    checker
-        .read(&bytes, &shown(path), &Budget::default())
-        .map(Some)
-        .map_err(|findings| invalid(path, &bytes, &findings))
+    checker.read(bytes, &shown(path), &Budget::default()).map_err(|findings| invalid(path, bytes, &findings))
 }
 
 /// Reads a document that only we write, by its type alone.

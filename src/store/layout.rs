@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::contract::{ExecutionId, Phase};
 
-/// The paths of one workspace. `.loa-checkpoint/` is the contract's, `.loa-run/` is ours.
+/// The paths of one workspace. `.loa-checkpoint/` is the contract's, `.loa-run/` is ours; in both lies nothing that
+/// could not be made again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     workspace: PathBuf,
@@ -13,13 +14,6 @@ pub struct Layout {
 impl Layout {
     /// Folders that belong to the run and not to the work.
     pub const OWN: &'static [&'static str] = &[".loa-checkpoint", ".loa-run"];
-
-    /// The name of the history's file.
-    pub(super) const HISTORY: &'static str = "history.jsonl";
-    /// The name of the record's volatile copy.
-    pub(super) const NOTE: &'static str = "note.yaml";
-    /// The name of what was the history's file before it grew too long.
-    pub(super) const EARLIER_HISTORY: &'static str = "history.1.jsonl";
 
     /// The paths under `workspace`, which should be absolute: stages are told them.
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
@@ -65,7 +59,7 @@ impl Layout {
     /// `.loa-checkpoint/escalations/<execution>-<n>.<extension>`.
     #[must_use]
     pub fn escalation(&self, execution: &ExecutionId, number: u32, extension: &str) -> PathBuf {
-        self.escalations().join(format!("{}-{number}.{extension}", file_name(execution)))
+        self.escalations().join(format!("{}-{number}.{extension}", folder_name(execution)))
     }
 
     /// `.loa-run/`.
@@ -74,34 +68,10 @@ impl Layout {
         self.workspace.join(".loa-run")
     }
 
-    /// `.loa-run/lock`: held while a run works in the workspace.
+    /// `.loa-run/lock`: held while a run works in the workspace, and names who does.
     #[must_use]
     pub fn lock(&self) -> PathBuf {
         self.run().join("lock")
-    }
-
-    /// `.loa-run/run.yaml`: what the checkpoints do not say.
-    #[must_use]
-    pub fn record(&self) -> PathBuf {
-        self.run().join("run.yaml")
-    }
-
-    /// `.loa-run/note.yaml`: the same, a little later, until the next power cut.
-    #[must_use]
-    pub fn note(&self) -> PathBuf {
-        self.run().join(Self::NOTE)
-    }
-
-    /// `.loa-run/history.jsonl`: what happened, line by line.
-    #[must_use]
-    pub fn history(&self) -> PathBuf {
-        self.run().join(Self::HISTORY)
-    }
-
-    /// `.loa-run/history.1.jsonl`: what happened before that, when it was much.
-    #[must_use]
-    pub fn earlier_history(&self) -> PathBuf {
-        self.run().join(Self::EARLIER_HISTORY)
     }
 
     /// `.loa-run/memories.json`: the memories that the stages of this session are given.
@@ -110,13 +80,7 @@ impl Layout {
         self.run().join("memories.json")
     }
 
-    /// `.loa-run/halt`: there while somebody asks the running process to stop.
-    #[must_use]
-    pub fn halt_request(&self) -> PathBuf {
-        self.run().join("halt")
-    }
-
-    /// `.loa-run/logs/`.
+    /// `.loa-run/logs/`: copies of what the attempts wrote.
     #[must_use]
     pub fn logs(&self) -> PathBuf {
         self.run().join("logs")
@@ -134,33 +98,22 @@ impl Layout {
         self.run().join("stages").join(format!("{phase}-{attempt}"))
     }
 
-    /// `.loa-run/sessions/`: the agents' sessions.
-    #[must_use]
-    pub fn sessions(&self) -> PathBuf {
-        self.run().join("sessions")
-    }
-
-    /// `.loa-run/sessions/<phase>.yaml`.
-    #[must_use]
-    pub fn session(&self, phase: Phase) -> PathBuf {
-        self.sessions().join(format!("{phase}.yaml"))
-    }
-
-    /// `.loa-run/archive/`: executions that are over.
+    /// `.loa-run/archive/`: what lay in the workspace of executions that are over.
     #[must_use]
     pub fn archive(&self) -> PathBuf {
         self.run().join("archive")
     }
 
-    /// `.loa-run/archive/<name>/`: an execution that is over.
+    /// `.loa-run/archive/<name>/`: what lay in the workspace of one of them.
     #[must_use]
     pub fn archived(&self, name: &str) -> PathBuf {
         self.archive().join(name)
     }
 }
 
-/// An execution's id as a file name: others may choose ids with any characters.
-pub(super) fn file_name(execution: &ExecutionId) -> String {
+/// An execution's id as the name of a file or folder: others may choose ids with any characters.
+#[must_use]
+pub fn folder_name(execution: &ExecutionId) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     let name: String = execution.as_str().chars().take(100).map(plain).collect();
     if name.starts_with('.') { format!("_{name}") } else { name }
@@ -174,7 +127,7 @@ mod tests {
     fn an_id_cannot_lead_out_of_the_folder() {
         let id = |text: &str| ExecutionId::new(text).expect("not empty");
         for (text, name) in [("exec-20260131-abc123", "exec-20260131-abc123"), ("../x", "_.._x"), ("a/b c", "a_b_c")] {
-            assert_eq!(file_name(&id(text)), name);
+            assert_eq!(folder_name(&id(text)), name);
         }
     }
 }

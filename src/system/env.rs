@@ -49,6 +49,14 @@ pub fn config_home() -> Option<PathBuf> {
     named.or_else(|| home().map(|home| home.join(".config")))
 }
 
+/// The folder of what the user's programs remember: `XDG_STATE_HOME` when it is an absolute path, else `.local/state` in
+/// the home folder.
+#[must_use]
+pub fn state_home() -> Option<PathBuf> {
+    let named = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    named.or_else(|| home().filter(|home| home.is_absolute()).map(|home| home.join(".local/state")))
+}
+
 /// Whether standard input and standard output are both a terminal: somebody may be watching.
 #[must_use]
 pub fn is_interactive() -> bool {

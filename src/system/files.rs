@@ -6,7 +6,7 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
@@ -112,6 +112,19 @@ fn unfinished(path: &Path, content: &[u8], privacy: Privacy) -> Result<NamedTemp
         .map_err(failed())?;
     file.write_all(content).map_err(failed())?;
     Ok(file)
+}
+
+/// Lays a whole copy of a file under another name, without a sync; folders that are missing are made.
+///
+/// # Errors
+/// [`FileError`] when any step fails; what had the name is then untouched.
+pub fn copy(from: &Path, to: &Path, privacy: Privacy) -> Result<(), FileError> {
+    fs::create_dir_all(folder_of(to)).map_err(FileError::at("create the folder", folder_of(to)))?;
+    let mut source = File::open(from).map_err(FileError::at("read", from))?;
+    let mut unfinished = unfinished(to, &[], privacy)?;
+    io::copy(&mut source, unfinished.as_file_mut()).map_err(FileError::at("write", to))?;
+    unfinished.persist(to).map_err(|error| FileError::at("write", to)(error.error))?;
+    Ok(())
 }
 
 /// Creates a folder and those above it, and makes their names durable. An existing folder is fine.
@@ -222,6 +235,24 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     Ok(content)
 }
 
+/// The bytes of all regular files below a folder; what cannot be read counts as none.
+#[must_use]
+pub fn size_of_tree(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let sizes = entries.filter_map(Result::ok).map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => size_of_tree(&entry.path()),
+        Ok(kind) if kind.is_file() => entry.metadata().map_or(0, |found| found.len()),
+        _ => 0,
+    });
+    sizes.sum()
+}
+
+/// When a file was written last; `None` when it is not there.
+#[must_use]
+pub fn modified(path: &Path) -> Option<jiff::Timestamp> {
+    jiff::Timestamp::try_from(fs::symlink_metadata(path).ok()?.modified().ok()?).ok()
+}
+
 /// How long ago a file was written; `None` when it is not there, or was written later than `now`.
 #[must_use]
 pub fn age(path: &Path, now: jiff::Timestamp) -> Option<std::time::Duration> {
@@ -276,6 +307,127 @@ impl Appender {
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), FileError> {
         self.file.write_all(bytes).map_err(FileError::at("append to", &self.path))
     }
+
+    /// Waits until everything that was appended is on the disk.
+    ///
+    /// # Errors
+    /// [`FileError`]; what is on the disk is then not known.
+    pub fn sync(&self) -> Result<(), FileError> {
+        self.file.sync_data().map_err(FileError::at("sync", &self.path))
+    }
+
+    /// Shortens the file to this many bytes.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn cut_to(&self, length: u64) -> Result<(), FileError> {
+        self.file.set_len(length).map_err(FileError::at("shorten", &self.path))
+    }
+
+    /// The length of the file that has the name now, if it is the one that we append to; `None` when another one or none
+    /// has it.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn length_of_name(&self) -> Result<Option<u64>, FileError> {
+        let failed = || FileError::at("look at", &self.path);
+        let named = match fs::symlink_metadata(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            named => named.map_err(failed())?,
+        };
+        let ours = self.file.metadata().map_err(failed())?;
+        Ok(((named.dev(), named.ino()) == (ours.dev(), ours.ino())).then_some(named.len()))
+    }
+}
+
+/// What tells a folder from every other, also when one was moved or another has its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct FolderIdentity {
+    /// The device that it lies on.
+    pub device: u64,
+    /// Its number there, which may pass to another folder when it is gone.
+    pub inode: u64,
+    /// When it was made, in nanoseconds since 1970, where the file system says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub born: Option<i64>,
+}
+
+impl FolderIdentity {
+    /// The identity of a folder.
+    ///
+    /// # Errors
+    /// [`FileError`], also when it is no folder.
+    pub fn of(folder: &Path) -> Result<Self, FileError> {
+        let failed = || FileError::at("look at", folder);
+        let found = fs::metadata(folder).map_err(failed())?;
+        if !found.is_dir() {
+            return Err(failed()(io::ErrorKind::NotADirectory.into()));
+        }
+        let born = found.created().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        let born = born.and_then(|since| i64::try_from(since.as_nanos()).ok());
+        Ok(Self { device: found.dev(), inode: found.ino(), born })
+    }
+}
+
+/// What tells cheaply whether a file was touched: device, inode, size, and the time of its last change.
+pub type Stamp = (u64, u64, u64, i64, i64);
+
+/// The stamp of a file; `None` when it is not there.
+#[must_use]
+pub fn stamp(path: &Path) -> Option<Stamp> {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.dev(), found.ino(), found.len(), found.ctime(), found.ctime_nsec()))
+}
+
+/// Whether what is written under a path is gone after a restart: its file system lies in memory, or is the upper layer of
+/// a container. `None` where the host does not say.
+#[must_use]
+pub fn is_volatile(path: &Path) -> Option<bool> {
+    const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+    const OVERLAY: u64 = 0x794c_7630;
+    let there = path.ancestors().find(|ancestor| ancestor.exists())?;
+    let kind = u64::try_from(rustix::fs::statfs(there).ok()?.f_type).ok()?;
+    Some(IN_MEMORY.contains(&kind) || kind == OVERLAY)
+}
+
+/// Creates a folder and those above it that are missing, for their owner alone, and makes their names durable.
+///
+/// # Errors
+/// [`FileError`], also when something that is no folder has the name.
+pub fn ensure_private_folder(path: &Path) -> Result<(), FileError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        ensure_private_folder(parent)?;
+    }
+    match fs::DirBuilder::new().mode(0o700).create(path) {
+        // Somebody else was faster.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        made => {
+            made.map_err(FileError::at("create the folder", path))?;
+            sync_folder(folder_of(path))
+        }
+    }
+}
+
+/// Waits until these files and the names in their folders are on the disk. A file that is not there is fine.
+///
+/// # Errors
+/// [`FileError`].
+pub fn sync_all(paths: &[PathBuf]) -> Result<(), FileError> {
+    let mut folders: Vec<&Path> = Vec::new();
+    for path in paths {
+        match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            file => file.and_then(|file| file.sync_all()).map_err(FileError::at("sync", path))?,
+        }
+        let folder = folder_of(path);
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    folders.into_iter().try_for_each(sync_folder)
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -6,7 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -22,6 +22,19 @@ pub struct Holder {
     pub pid: u32,
     /// When it took the lock.
     pub since: Timestamp,
+    /// It is ending its processes and will let go soon.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ending: bool,
+}
+
+impl Holder {
+    /// Whether it lets go soon: it says so, or its process is gone and the host has not noticed yet.
+    #[must_use]
+    pub fn is_dying(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid));
+        let state = stat.ok().and_then(|stat| stat.rsplit_once(") ").and_then(|(_, behind)| behind.chars().next()));
+        self.ending || self.pid != 0 && matches!(state, None | Some('Z' | 'X'))
+    }
 }
 
 /// Why a lock was not taken.
@@ -47,7 +60,47 @@ fn describe(holder: Option<&Holder>) -> String {
 /// A lock that is held until this value is dropped or the process dies.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
+    path: PathBuf,
+    holder: Holder,
+}
+
+/// A lock on a folder itself: it holds whatever happens to the files in it. Nobody is named in it.
+#[derive(Debug)]
+pub struct FolderLock {
+    _folder: File,
+}
+
+impl FolderLock {
+    /// Takes the lock at once; `None` when somebody has it.
+    ///
+    /// # Errors
+    /// [`FileError`] when the folder cannot be opened or locked.
+    pub fn take(folder: &Path) -> Result<Option<Self>, FileError> {
+        Self::with(folder, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    /// Whether somebody holds the lock.
+    ///
+    /// # Errors
+    /// [`FileError`] when the folder cannot be opened.
+    pub fn is_held(folder: &Path) -> Result<bool, FileError> {
+        Ok(Self::with(folder, FlockOperation::NonBlockingLockShared)?.is_none())
+    }
+
+    fn with(folder: &Path, operation: FlockOperation) -> Result<Option<Self>, FileError> {
+        let failed = |source| FileError { action: "lock", path: folder.to_path_buf(), source };
+        let open = File::open(folder).map_err(failed)?;
+        match flock(&open, operation) {
+            Ok(()) => Ok(Some(Self { _folder: open })),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            // A file system without locks is no reason not to work; the other witnesses remain.
+            Err(rustix::io::Errno::NOTSUP | rustix::io::Errno::NOSYS | rustix::io::Errno::INVAL) => {
+                Ok(Some(Self { _folder: open }))
+            }
+            Err(error) => Err(failed(error.into())),
+        }
+    }
 }
 
 impl Lock {
@@ -67,11 +120,35 @@ impl Lock {
             }
             Err(error) => return Err(failed(error.into()).into()),
         }
-        let holder = Holder { pid: std::process::id(), since: now };
-        let text = serde_json::to_string(&holder).map_err(|error| failed(error.into()))?;
+        let holder = Holder { pid: std::process::id(), since: now, ending: false };
+        let mut lock = Self { file, path: path.to_path_buf(), holder };
+        lock.write()?;
+        Ok(lock)
+    }
+
+    /// Says in the lock that its holder lets go soon.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn say_ending(&mut self) -> Result<(), FileError> {
+        self.holder.ending = true;
+        self.write()
+    }
+
+    /// Whether the file that we hold still has its name: somebody who removed it could take another one.
+    #[must_use]
+    pub fn has_its_name(&self) -> bool {
+        let named = std::fs::symlink_metadata(&self.path);
+        let ours = self.file.metadata();
+        matches!((named, ours), (Ok(named), Ok(ours)) if (named.dev(), named.ino()) == (ours.dev(), ours.ino()))
+    }
+
+    fn write(&mut self) -> Result<(), FileError> {
+        let failed = |source| FileError { action: "lock", path: self.path.clone(), source };
+        let text = serde_json::to_string(&self.holder).map_err(|error| failed(error.into()))?;
+        let file = &mut self.file;
         let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{text}"));
-        written.map_err(failed)?;
-        Ok(Self { _file: file })
+        written.map_err(failed)
     }
 
     /// Who holds the lock now; `None` when nobody does.
@@ -88,7 +165,11 @@ impl Lock {
             Ok(()) => Ok(None),
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 // Between taking the lock and writing its name a holder is anonymous, and present all the same.
-                Ok(Some(read_holder(&mut file).unwrap_or(Holder { pid: 0, since: Timestamp::UNIX_EPOCH })))
+                Ok(Some(read_holder(&mut file).unwrap_or(Holder {
+                    pid: 0,
+                    since: Timestamp::UNIX_EPOCH,
+                    ending: false,
+                })))
             }
             Err(error) => Err(failed(error.into())),
         }
@@ -114,7 +195,7 @@ mod tests {
         let refused = Lock::take(&path, now).expect_err("held").to_string();
         let me = std::process::id();
         assert!(refused.contains(&format!("process {me} since 2026-01-31T14:00:00Z")), "{refused}");
-        assert_eq!(Lock::holder(&path).expect("looked"), Some(Holder { pid: me, since: now }));
+        assert_eq!(Lock::holder(&path).expect("looked"), Some(Holder { pid: me, since: now, ending: false }));
         drop(first);
         assert_eq!(Lock::holder(&path).expect("looked"), None, "the text is still there and means nothing");
         Lock::take(&path, now).expect("free again");

@@ -67,13 +67,11 @@ impl Scripted {
     }
 
     fn record(&self) -> serde_yaml_archived::Value {
-        serde_yaml_archived::from_str(&self.workspace.read(".loa-run/sessions/design.yaml")).unwrap_or_default()
+        self.workspace.agent("design")
     }
 
     fn classes(&self) -> Vec<String> {
-        let record = self.record();
-        let ended = record["invocations"].as_sequence().cloned().unwrap_or_default();
-        ended.iter().map(|end| end["class"].as_str().unwrap_or_default().to_owned()).collect()
+        self.workspace.classes("design")
     }
 }
 

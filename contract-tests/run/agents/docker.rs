@@ -57,10 +57,7 @@ impl Dock {
     }
 
     fn classes(&self) -> Vec<String> {
-        let text = self.workspace.read(".loa-run/sessions/design.yaml");
-        text.lines()
-            .filter_map(|line| Some(line.trim().split_once("class: '")?.1.trim_end_matches('\'').to_owned()))
-            .collect()
+        self.workspace.classes("design")
     }
 
     /// Whether the process whose id stands in this file runs.
@@ -167,7 +164,7 @@ fn an_agent_that_is_asked_to_end_says_its_last_words() {
     assert!(Command::new("kill").args(["-INT", &run.id().to_string()]).status().expect("kill runs").success());
     collected(run).exits(130);
     assert!(dock.workspace.read(".loa-run/logs/design-1.log").contains("farewell"));
-    assert!(dock.workspace.read(".loa-run/sessions/design.yaml").contains("code: 7"));
+    assert_eq!(dock.workspace.agent("design")["invocations"][0]["code"], 7);
     assert!(!dock.lives("pid"));
 }
 

@@ -228,10 +228,7 @@ impl Installed {
     }
 
     fn classes(&self, phase: &str) -> Vec<String> {
-        let text = self.workspace.read(&format!(".loa-run/sessions/{phase}.yaml"));
-        let record: serde_yaml_archived::Value = serde_yaml_archived::from_str(&text).unwrap_or_default();
-        let ended = record["invocations"].as_sequence().cloned().unwrap_or_default();
-        ended.iter().map(|end| end["class"].as_str().unwrap_or_default().to_owned()).collect()
+        self.workspace.classes(phase)
     }
 }
 
@@ -384,9 +381,7 @@ steps:
     for agent in installed("it has no sessions", Player::resumes, script, DESIGN) {
         let mut run = agent.loa(&["run"]).spawn().expect("loa-run starts");
         until("the agent works", || agent.workspace.path("up").exists());
-        until("its session is on record", || {
-            agent.workspace.read(".loa-run/sessions/design.yaml").contains("session: ")
-        });
+        until("its session is on record", || agent.workspace.agent("design")["session"].is_string());
         run.kill().expect("killed");
         run.wait().expect("awaited");
         finished(agent.loa(&["resume"])).exits(0).says(&["goes on in session"]);

@@ -173,10 +173,7 @@ impl Installed {
     }
 
     fn classes(&self) -> Vec<String> {
-        let text = self.workspace.read(".loa-run/sessions/design.yaml");
-        let record: serde_yaml_archived::Value = serde_yaml_archived::from_str(&text).unwrap_or_default();
-        let ended = record["invocations"].as_sequence().cloned().unwrap_or_default();
-        ended.iter().map(|end| end["class"].as_str().unwrap_or_default().to_owned()).collect()
+        self.workspace.classes("design")
     }
 }
 

@@ -172,6 +172,6 @@ fn the_exit_code_of_a_template_is_its_class() {
         ));
         workspace.run().exits(exit);
         assert_eq!(workspace.read("told").lines().count(), starts, "exit {code}");
-        assert!(workspace.read(".loa-run/sessions/design.yaml").contains(&format!("class: '{class}'")), "exit {code}");
+        assert_eq!(workspace.classes("design"), vec![class; starts], "exit {code}");
     }
 }

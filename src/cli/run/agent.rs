@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use super::agent_screen::AgentScreen;
 use super::args::LoaRun;
 use super::commands::{program, runtime};
-use super::given::{bounds, settings, tell_unheeded};
+use super::given::{Here, bounds, settings, tell_unheeded};
 use super::refusal::of_prompt;
 use crate::backend::{bounds_turns, every_backend, ready};
 use crate::cli::console::{print, say};
@@ -18,7 +18,6 @@ use crate::cli::{ExitStatus, Failure};
 use crate::config::{Origin, Override, Prompts, Settings};
 use crate::policy::ClassName;
 use crate::runner::{Answer, AskError, Backend, Backends, Question, Surroundings, Thread, ask};
-use crate::store::Layout;
 use crate::system::env;
 use crate::system::files::{self, FileError, Privacy};
 use crate::system::process::{Interrupt, Interrupts};
@@ -126,9 +125,9 @@ impl AgentVerb {
 }
 
 /// Asks, and prints what comes back.
-pub(super) fn agent(layout: &Layout, verb: &AgentVerb, args: &LoaRun) -> Result<ExitStatus, Failure> {
-    let settings = settings(layout, args)?;
-    let question = question(layout, verb, &settings)?;
+pub(super) fn agent(here: &Here, verb: &AgentVerb, args: &LoaRun) -> Result<ExitStatus, Failure> {
+    let settings = settings(here, args)?;
+    let question = question(here, verb, &settings)?;
     let runtime = runtime()?;
     let mut interrupts = {
         let _entered = runtime.enter();
@@ -165,7 +164,7 @@ fn not_written(error: FileError) -> Failure {
 }
 
 /// The agent that is asked.
-fn backend(layout: &Layout, verb: &AgentVerb, settings: &Settings) -> Result<Rc<dyn Backend>, Failure> {
+fn backend(here: &Here, verb: &AgentVerb, settings: &Settings) -> Result<Rc<dyn Backend>, Failure> {
     let name = settings.default_backend();
     let mut known = settings.backend(name).expect("the configuration was refused if nothing is known of it");
     if verb.asked().max_turns.is_some() && !bounds_turns(known.kind) {
@@ -178,12 +177,12 @@ fn backend(layout: &Layout, verb: &AgentVerb, settings: &Settings) -> Result<Rc<
         let prompts = std::mem::take(&mut known.section.prompts);
         known.section.prompts = Prompts { pre_system: None, post_system: None, ..prompts };
     }
-    Ok(ready(known, layout.workspace()).map_err(of_prompt)?.into())
+    Ok(ready(known, here.layout.workspace()).map_err(of_prompt)?.into())
 }
 
-fn question(layout: &Layout, verb: &AgentVerb, settings: &Settings) -> Result<Question, Failure> {
+fn question(here: &Here, verb: &AgentVerb, settings: &Settings) -> Result<Question, Failure> {
     let (name, asked) = (settings.default_backend(), verb.asked());
-    let backend = backend(layout, verb, settings)?;
+    let backend = backend(here, verb, settings)?;
     let (thread, system) = match verb {
         AgentVerb::Run { session: None, system, .. } => (Thread::New, system.as_deref()),
         AgentVerb::Run { session: Some(id), system, .. } => (Thread::Named(id.clone()), system.as_deref()),
@@ -204,7 +203,7 @@ fn question(layout: &Layout, verb: &AgentVerb, settings: &Settings) -> Result<Qu
         timeout: asked.timeout,
         effort: settings.effort().map(|effort| effort.default_level),
         limits: settings.limits(),
-        surroundings: surroundings(layout, &every_backend(settings), name),
+        surroundings: surroundings(here, &every_backend(settings), name),
         thread,
         retries: retry.max,
         backoff: retry.backoff,
@@ -217,7 +216,7 @@ fn question(layout: &Layout, verb: &AgentVerb, settings: &Settings) -> Result<Qu
 }
 
 /// The workspace, and nothing that belongs to other agents.
-fn surroundings(layout: &Layout, backends: &Backends, name: &str) -> Surroundings {
+fn surroundings(here: &Here, backends: &Backends, name: &str) -> Surroundings {
     let withheld = backends.withheld_from(Some(name));
     let set: Vec<&str> = withheld.iter().map(String::as_str).filter(|variable| env::var(variable).is_some()).collect();
     if !set.is_empty() {
@@ -226,7 +225,7 @@ fn surroundings(layout: &Layout, backends: &Backends, name: &str) -> Surrounding
             "loa-run: kept from {name}: {names}, of other agents; `credentials` under runtime.backends.{name} gives it one"
         ));
     }
-    let workspace = layout.workspace().to_path_buf();
+    let workspace = here.layout.workspace().to_path_buf();
     let variables = vec![("LOA_WORKSPACE".to_owned(), workspace.clone().into())];
     Surroundings { variables, workspace, withheld, container: None }
 }

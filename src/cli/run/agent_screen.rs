@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::terminal::span;
 use crate::cli::Failure;
 use crate::cli::console::{CYAN, pass_on, pass_on_aside, say};
+use crate::events::{AgentActivity, Begins};
 use crate::policy::ClassName;
-use crate::runner::{AskEvent, AskListener, Begins};
+use crate::runner::AskListener;
 use crate::system::process::Piece;
 
 /// Shows what happens while an agent is asked.
@@ -24,9 +25,9 @@ impl AgentScreen {
 }
 
 impl AskListener for AgentScreen {
-    fn on(&mut self, event: &AskEvent) {
+    fn on(&mut self, event: &AgentActivity) {
         // Whoever reads the stream is to find the session in its first line.
-        let goes_without_saying = matches!(event, AskEvent::Attempt { number: 1, begins: Begins::New, .. });
+        let goes_without_saying = matches!(event, AgentActivity::Attempt { number: 1, begins: Begins::New, .. });
         if self.json && !goes_without_saying {
             let line = serde_json::to_string(event).expect("an event is plain data") + "\n";
             // A reader that is gone has seen enough; the exit code says the rest.
@@ -44,9 +45,9 @@ impl AskListener for AgentScreen {
 }
 
 /// What people are told beside the answer.
-fn sentence(event: &AskEvent) -> Option<String> {
+fn sentence(event: &AgentActivity) -> Option<String> {
     Some(match event {
-        AskEvent::Attempt { number, backend, begins, session } => {
+        AgentActivity::Attempt { number, backend, begins, session } => {
             let session = session.as_deref().unwrap_or_default();
             let how = match begins {
                 Begins::New => "begins".to_owned(),
@@ -56,21 +57,21 @@ fn sentence(event: &AskEvent) -> Option<String> {
             };
             if *number == 1 { format!("{backend} {how}") } else { format!("attempt {number}: {backend} {how}") }
         }
-        AskEvent::Session { session } => format!("session {session}"),
-        AskEvent::Retrying { status, wait_ms } => {
+        AgentActivity::Session { session } => format!("session {session}"),
+        AgentActivity::Retrying { status, wait_ms } => {
             let status = status.map(|status| format!(" with status {status}")).unwrap_or_default();
             let wait = wait_ms.map(|wait| format!(" in {}", span(Duration::from_millis(wait)))).unwrap_or_default();
             format!("the provider failed{status}; the agent tries again by itself{wait}")
         }
-        AskEvent::Compacted { .. } => "the agent compacted its context".to_owned(),
-        AskEvent::Denied { tools } => {
+        AgentActivity::Compacted { .. } => "the agent compacted its context".to_owned(),
+        AgentActivity::Denied { tools } => {
             format!("the agent was not allowed to use {tools} tools; see `permissions` of its backend")
         }
-        AskEvent::Waiting { class, evidence, until } => format!("{class}: {evidence}; again at {until}"),
-        AskEvent::Ended { class: ClassName::Done, .. }
-        | AskEvent::Turn { .. }
-        | AskEvent::Usage { .. }
-        | AskEvent::Said { .. } => return None,
-        AskEvent::Ended { class, evidence, .. } => format!("it ended as {class}: {evidence}"),
+        AgentActivity::Waiting { class, evidence, until } => format!("{class}: {evidence}; again at {until}"),
+        AgentActivity::Ended { class: ClassName::Done, .. }
+        | AgentActivity::Turn { .. }
+        | AgentActivity::Usage { .. }
+        | AgentActivity::Said { .. } => return None,
+        AgentActivity::Ended { class, evidence, .. } => format!("it ended as {class}: {evidence}"),
     })
 }

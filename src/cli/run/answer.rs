@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::args::LoaRun;
-use super::given::{bounds, settings};
+use super::given::{Here, bounds, settings};
 use super::refusal::of_run;
 use super::show::print_json;
 use crate::cli::console::{print, say};
@@ -15,10 +15,10 @@ use crate::cli::{ExitStatus, Failure};
 use crate::contract::{Resolution, ResolutionAction};
 use crate::diag::Budget;
 use crate::diag::render::all;
+use crate::events::RunStatus;
 use crate::policy::Redactor;
 use crate::runner::{Awaited, RESOLUTION, ResolutionDocument, await_resolution, resolve};
 use crate::schema::Checker;
-use crate::store::{Layout, RunStatus};
 use crate::system::process::{Interrupt, Interrupts};
 use crate::system::{env, files};
 
@@ -63,13 +63,13 @@ fn from_file(path: &Path) -> Result<ResolutionDocument, Failure> {
 }
 
 /// Records the answer.
-pub(super) fn answer(layout: &Layout, resolution: &Resolution, args: &LoaRun) -> Result<ExitStatus, Failure> {
+pub(super) fn answer(here: &Here, resolution: &Resolution, args: &LoaRun) -> Result<ExitStatus, Failure> {
     // What must not be written down stands in the configuration; an answer without a word needs none.
     let redactor = match resolution.notes {
-        Some(_) => bounds(&settings(layout, args)?).redactor,
+        Some(_) => bounds(&settings(here, args)?).redactor,
         None => Redactor::default(),
     };
-    let resolved = resolve(layout, resolution, &redactor).map_err(of_run)?;
+    let resolved = resolve(&here.layout, &here.place, resolution, &redactor).map_err(of_run)?;
     if args.json {
         let resumable = resolved.resumable;
         print_json(&json!({ "execution_id": resolved.execution, "phase": resolved.phase, "resumable": resumable }))?;
@@ -82,13 +82,13 @@ pub(super) fn answer(layout: &Layout, resolution: &Resolution, args: &LoaRun) ->
 }
 
 /// Waits for an answer to the call that a session ended with. `None`: there is one, and the execution can go on.
-pub(super) fn wait(layout: &Layout, runtime: &Runtime) -> Result<Option<ExitStatus>, Failure> {
+pub(super) fn wait(here: &Here, runtime: &Runtime) -> Result<Option<ExitStatus>, Failure> {
     say("loa-run: waiting for an answer from another shell; Ctrl-C ends the wait and loses nothing");
     let mut interrupts = {
         let _entered = runtime.enter();
         Interrupts::listen().map_err(|error| Failure::new(ExitStatus::Internal, error))?
     };
-    let awaited = runtime.block_on(await_resolution(layout, &mut interrupts)).map_err(of_run)?;
+    let awaited = runtime.block_on(await_resolution(&here.layout, &here.store, &mut interrupts)).map_err(of_run)?;
     Ok(match awaited {
         Awaited::Answered => None,
         Awaited::Over(RunStatus::Completed) => Some(ExitStatus::Success),

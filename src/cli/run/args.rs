@@ -9,6 +9,7 @@ use super::backends::{BACKENDS_HELP, BackendsVerb};
 use crate::cli::exit::SHARED_CODES;
 use crate::config::{Override, built_in};
 use crate::contract::{Phase, ResolutionAction};
+use crate::runner::Remedy;
 
 /// Executes the phases of Loa's method unattended: retries, checkpoints, escalation
 #[derive(Debug, Parser)]
@@ -61,6 +62,8 @@ pub(super) enum Verb {
         /// The plan, when it moved since
         #[arg(long, value_name = "FILE")]
         plan: Option<PathBuf>,
+        #[command(flatten)]
+        remedy: RemedyArgs,
         /// When a human is called, stay until there is an answer, and go on
         #[arg(long)]
         wait: bool,
@@ -124,6 +127,31 @@ pub(super) enum Verb {
         #[arg(long, value_name = "FILE")]
         plan: Option<PathBuf>,
     },
+    /// List the executions of this workspace
+    Runs,
+    /// Remove executions that are over, by their age or their number; the present one is kept
+    #[command(after_help = PRUNE_EXAMPLES)]
+    Prune {
+        /// Remove those that ended longer ago than this many days
+        #[arg(long, value_name = "DAYS", required_unless_present = "keep")]
+        older_than: Option<u32>,
+        /// Keep this many of the newest, and remove the others
+        #[arg(long, value_name = "N")]
+        keep: Option<usize>,
+        /// Say what would be removed, and remove nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Print the journal of an execution, event by event, and check that nobody edited it
+    #[command(after_help = JOURNAL_EXAMPLES)]
+    Journal {
+        /// An execution that was put aside, instead of the present one
+        #[arg(long, value_name = "ID")]
+        execution: Option<String>,
+        /// A head that a report printed: say whether the journal still holds what led to it
+        #[arg(long, value_name = "HASH")]
+        head: Option<String>,
+    },
     /// Ask one agent, outside of a run
     #[command(after_help = agent_help(), disable_help_subcommand = true)]
     Agent {
@@ -147,6 +175,45 @@ pub(super) enum Verb {
     },
 }
 
+/// What to do where a checkpoint on disk is not what the journal says.
+#[derive(Debug, Clone, Copy, clap::Args)]
+#[group(multiple = false)]
+pub(super) struct RemedyArgs {
+    /// Write checkpoints that are not as the journal has them again
+    #[arg(long)]
+    restore: bool,
+    /// Run the phases again whose checkpoints are not as the journal has them
+    #[arg(long)]
+    rerun: bool,
+    /// Take the checkpoints on disk for right, also where there is no journal
+    #[arg(long)]
+    adopt: bool,
+}
+
+impl RemedyArgs {
+    /// What is wanted; nothing when no flag says it.
+    pub(super) fn remedy(self) -> Option<Remedy> {
+        match self {
+            Self { restore: true, .. } => Some(Remedy::Restore),
+            Self { rerun: true, .. } => Some(Remedy::Rerun),
+            Self { adopt: true, .. } => Some(Remedy::Adopt),
+            _ => None,
+        }
+    }
+}
+
+const PRUNE_EXAMPLES: &str = "\
+Examples:
+  loa-run prune --keep 10                 the ten newest stay
+  loa-run prune --older-than 30           what ended more than 30 days ago goes
+  loa-run prune --keep 3 --dry-run --json";
+
+const JOURNAL_EXAMPLES: &str = "\
+Examples:
+  loa-run journal                         what happened, one line an event
+  loa-run journal --json | jq .event      the same for machines
+  loa-run journal --head 5f0c1a…          whether it still holds what a report was made of";
+
 fn after_help() -> String {
     format!("{EXAMPLES}\n\nExit codes:\n{OWN_CODES}\n{SHARED_CODES}")
 }
@@ -168,6 +235,7 @@ Examples:
   loa-run logs audit --follow         see what a phase writes
   loa-run config --explain            see where each value comes from
   loa-run report                      see what happened: .loa-run/report.html
+  loa-run runs                        list the executions of this workspace
   loa-run agent run \"What is this?\"  ask one agent, outside of a run
   loa-run backends                    see which agents there are
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::args::LoaRun;
 use super::backends_doctor::examine;
-use super::given::settings;
+use super::given::{Here, settings};
 use super::locate::locate;
 use super::show::print_json;
 use crate::backend::every_backend;
@@ -15,7 +15,6 @@ use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::config::{BackendSettings, FILE_NAME, NotAdded, Settings, backend_section, built_in, with_backend};
 use crate::runner::{Backend, Backends};
-use crate::store::Layout;
 use crate::system::files::{self, FileError, Privacy};
 
 #[derive(Debug, Subcommand)]
@@ -76,11 +75,11 @@ fn backend_name(word: &str) -> Result<String, String> {
 }
 
 /// Does what the command line says.
-pub(super) fn backends(layout: &Layout, verb: Option<&BackendsVerb>, args: &LoaRun) -> Result<ExitStatus, Failure> {
+pub(super) fn backends(here: &Here, verb: Option<&BackendsVerb>, args: &LoaRun) -> Result<ExitStatus, Failure> {
     match verb {
-        None | Some(BackendsVerb::List) => list(layout, &settings(layout, args)?, args.json),
-        Some(BackendsVerb::Doctor { names }) => examine(layout, names, args),
-        Some(BackendsVerb::New { name }) => new(layout, name, args.json),
+        None | Some(BackendsVerb::List) => list(here, &settings(here, args)?, args.json),
+        Some(BackendsVerb::Doctor { names }) => examine(here, names, args),
+        Some(BackendsVerb::New { name }) => new(here, name, args.json),
     }
 }
 
@@ -91,9 +90,9 @@ struct Row<'a> {
     found: Option<String>,
 }
 
-fn list(layout: &Layout, settings: &Settings, json: bool) -> Result<ExitStatus, Failure> {
+fn list(here: &Here, settings: &Settings, json: bool) -> Result<ExitStatus, Failure> {
     let backends = every_backend(settings);
-    let rows = rows(layout, settings, &backends);
+    let rows = rows(here, settings, &backends);
     let origin = settings.origin("runtime.backend").to_string();
     if json {
         let default = json!({ "backend": settings.default_backend(), "origin": origin });
@@ -109,10 +108,10 @@ fn list(layout: &Layout, settings: &Settings, json: bool) -> Result<ExitStatus, 
     Ok(ExitStatus::Success)
 }
 
-fn rows<'a>(layout: &Layout, settings: &Settings, backends: &'a Backends) -> Vec<Row<'a>> {
+fn rows<'a>(here: &Here, settings: &Settings, backends: &'a Backends) -> Vec<Row<'a>> {
     let row = |backend: &'a dyn Backend| {
         let settings = settings.backend(backend.name())?;
-        let found = locate(&settings, layout.workspace()).ok();
+        let found = locate(&settings, here.layout.workspace()).ok();
         Some(Row { settings, backend, found })
     };
     backends.iter().filter_map(row).collect()
@@ -168,8 +167,8 @@ fn matrix(rows: &[Row<'_>]) -> String {
 }
 
 /// Adds a section to the workspace's configuration, or prints it where that cannot be done safely.
-fn new(layout: &Layout, name: &str, json: bool) -> Result<ExitStatus, Failure> {
-    let path = layout.workspace().join(FILE_NAME);
+fn new(here: &Here, name: &str, json: bool) -> Result<ExitStatus, Failure> {
+    let path = here.layout.workspace().join(FILE_NAME);
     let failed = |error: FileError| Failure::new(ExitStatus::WriteFailed, error);
     let before = match files::read(&path, 16 << 20) {
         Err(error) if error.is_not_found() => None,

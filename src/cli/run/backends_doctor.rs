@@ -7,14 +7,13 @@ use tokio::runtime::Runtime;
 use super::args::LoaRun;
 use super::check::{Check, State, told};
 use super::commands::{program, runtime};
-use super::given::settings;
+use super::given::{Here, settings};
 use super::locate::{MARK, locate};
 use crate::backend::{every_backend, ready, unheeded};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::{BackendSettings, Settings};
 use crate::diag::closest;
 use crate::runner::{Backend, Backends};
-use crate::store::Layout;
 use crate::system::guard::Guard;
 use crate::system::process::{Captured, Command, Exit, capture};
 use crate::system::{env, ids};
@@ -29,8 +28,8 @@ const LONGEST_VERSION: usize = 64 * 1024;
 struct Unknown(String);
 
 /// Looks at the agents of these names, or at every one, and ends with 2 when one that is counted on would not work.
-pub(super) fn examine(layout: &Layout, names: &[String], args: &LoaRun) -> Result<ExitStatus, Failure> {
-    let settings = match settings(layout, args) {
+pub(super) fn examine(here: &Here, names: &[String], args: &LoaRun) -> Result<ExitStatus, Failure> {
+    let settings = match settings(here, args) {
         Ok(settings) => settings,
         Err(failure) => {
             let remedy = "mend it; `loa-run config` says more";
@@ -47,7 +46,7 @@ pub(super) fn examine(layout: &Layout, names: &[String], args: &LoaRun) -> Resul
     let mark = ids::session();
     let internal = |error| Failure::new(ExitStatus::Internal, error);
     let (guard, runtime) = (Guard::start(&program()?, (MARK, &mark)).map_err(internal)?, runtime()?);
-    let all = Examination { layout, settings: &settings, backends: &backends, runtime: &runtime, mark: &mark };
+    let all = Examination { here, settings: &settings, backends: &backends, runtime: &runtime, mark: &mark };
     let asked = backends.iter().filter(|backend| names.is_empty() || names.iter().any(|name| name == backend.name()));
     let checks: Vec<Check> = asked.flat_map(|backend| all.of(backend, !names.is_empty())).collect();
     guard.dismiss();
@@ -56,7 +55,7 @@ pub(super) fn examine(layout: &Layout, names: &[String], args: &LoaRun) -> Resul
 
 /// What the examination of every agent needs.
 struct Examination<'a> {
-    layout: &'a Layout,
+    here: &'a Here,
     settings: &'a Settings,
     backends: &'a Backends,
     runtime: &'a Runtime,
@@ -67,7 +66,7 @@ impl Examination<'_> {
     fn of(&self, backend: &dyn Backend, asked_for: bool) -> Vec<Check> {
         let name = backend.name();
         let Some(settings) = self.settings.backend(name) else { return Vec::new() };
-        let path = match locate(&settings, self.layout.workspace()) {
+        let path = match locate(&settings, self.here.layout.workspace()) {
             Ok(path) => path,
             Err(missing) => {
                 let state = if asked_for || self.settings.names_backend(name) { State::Bad } else { State::Warning };
@@ -79,7 +78,7 @@ impl Examination<'_> {
             None => self.version(&settings, &path),
         }];
         checks.extend(credentials(backend));
-        if let Err(error) = ready(settings.clone(), self.layout.workspace()) {
+        if let Err(error) = ready(settings.clone(), self.here.layout.workspace()) {
             let remedy = "correct the value: a file is relative to the workspace, and lies in it";
             checks.push(Check::new(&format!("{name}, prompts"), State::Bad, error.to_string(), remedy));
         }
@@ -92,7 +91,7 @@ impl Examination<'_> {
 
     /// Asks the program for its version, without any key: none is needed for that.
     fn version(&self, settings: &BackendSettings, path: &str) -> Check {
-        let command = Command::new(path).args(["--version"]).folder(self.layout.workspace()).env(MARK, self.mark);
+        let command = Command::new(path).args(["--version"]).folder(self.here.layout.workspace()).env(MARK, self.mark);
         let command = self.backends.withheld_from(None).iter().fold(command, Command::env_remove);
         let command = settings.section.env.iter().fold(command, |command, (name, value)| command.env(name, value));
         let captured = self.runtime.block_on(capture(&command, LONGEST_VERSION, PATIENCE));

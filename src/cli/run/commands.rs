@@ -12,12 +12,14 @@ use super::args::{LoaRun, Verb};
 use super::backends;
 use super::doctor::doctor;
 use super::explain::config;
-use super::given::{bounds, origin, overrides, planned, recorded_origin, settings, tell_unheeded};
+use super::given::{Here, bounds, origin, overrides, planned, recorded_origin, settings, tell_unheeded};
 use super::halt::ask_to_halt;
 use super::init::init;
+use super::journal::journal;
 use super::logs::logs;
 use super::refusal::{of_prompt, of_run};
 use super::report::{escalations, report};
+use super::runs::{prune, runs};
 use super::show::{plan_json, plan_text, print_json, status_text};
 use super::terminal::Terminal;
 use super::usage::usage;
@@ -25,7 +27,8 @@ use crate::backend::backends;
 use crate::cli::console::print;
 use crate::cli::defect::guarded;
 use crate::cli::{ExitStatus, Failure, finish, parse};
-use crate::runner::{Call, End, Engine, Mode, Plan, Recorder, Request, Selection, state, status};
+use crate::events::RunEnd;
+use crate::runner::{Call, Ended, Engine, Mode, Plan, Remedy, Request, Selection, state, status};
 use crate::store::Layout;
 use crate::system::files::FileError;
 use crate::system::process::{Interrupt, Interrupts};
@@ -48,7 +51,7 @@ pub fn run() -> ExitStatus {
 }
 
 fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
-    let layout = Layout::new(workspace(args.workspace.as_deref())?);
+    let here = Here::find(Layout::new(workspace(args.workspace.as_deref())?), args)?;
     match &args.command {
         Verb::Run { plan, phase, from, until, skip: _, dry_run, fresh, wait } => {
             let selection = match (phase, from) {
@@ -57,7 +60,7 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
                 (None, from) => Selection::Between(*from, *until),
             };
             let origin = origin(plan.as_deref())?;
-            let settings = settings(&layout, args)?;
+            let settings = settings(&here, args)?;
             let whole = planned(&origin, &settings).map_err(of_run)?;
             let plan = whole.clone().select(selection).map_err(|error| of_run(error.into()))?;
             if *dry_run {
@@ -65,47 +68,54 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
             }
             let mode = if *fresh { Mode::Fresh } else { Mode::New };
             // What is not asked for now has its agents too, and their keys are theirs.
-            let backends = backends(&whole, &settings, layout.workspace()).map_err(of_prompt)?;
+            let backends = backends(&whole, &settings, here.layout.workspace()).map_err(of_prompt)?;
             tell_unheeded(&settings, agents_of(&plan));
             let bounds = bounds(&settings);
-            let (overrides, program) = (overrides(&layout, args), program()?);
-            let request = Request { layout, plan, backends, origin, overrides, bounds, mode, program };
-            execute_and_wait(args, request, *wait)
+            let (overrides, program) = (overrides(&here, args), program()?);
+            let (layout, place) = (here.layout.clone(), here.place.clone());
+            let request = Request { layout, place, plan, backends, origin, overrides, bounds, mode, program };
+            execute_and_wait(args, &here, request, *wait)
         }
-        Verb::Resume { plan, wait } => execute_and_wait(args, resumption(args, layout, plan.as_deref())?, *wait),
-        Verb::Status => show_status(&layout, args.json),
-        Verb::State => print_json(&state(&layout).map_err(of_run)?).map(|()| ExitStatus::Success),
-        Verb::Halt => ask_to_halt(&layout, args),
+        Verb::Resume { plan, remedy, wait } => {
+            execute_and_wait(args, &here, resumption(args, &here, plan.as_deref(), remedy.remedy())?, *wait)
+        }
+        Verb::Status => show_status(&here, args.json),
+        Verb::State => print_json(&state(&here.layout, &here.store).map_err(of_run)?).map(|()| ExitStatus::Success),
+        Verb::Halt => ask_to_halt(&here, args),
         Verb::Resolve { action, file, notes } => {
-            answer(&layout, &resolution(*action, file.as_deref(), notes.as_deref())?, args)
+            answer(&here, &resolution(*action, file.as_deref(), notes.as_deref())?, args)
         }
-        Verb::Logs { phase, attempt, follow } => logs(&layout, *phase, *attempt, *follow, args.json),
-        Verb::Doctor { plan } => doctor(&layout, plan.as_deref(), args),
-        Verb::Usage => usage(&settings(&layout, args)?, layout.workspace(), args.json),
-        Verb::Config { explain } => config(&settings(&layout, args)?, *explain, args.json),
-        Verb::Report { output, execution } => report(&layout, execution.as_deref(), output.as_deref(), args.json),
-        Verb::Escalations { execution } => escalations(&layout, execution.as_deref(), args.json),
-        Verb::Agent { verb } => agent(&layout, verb, args),
-        Verb::Backends { verb } => backends::backends(&layout, verb.as_ref(), args),
-        Verb::Init { ignore, backend } => init(&layout, *ignore, backend.as_deref(), args.json),
+        Verb::Logs { phase, attempt, follow } => logs(&here, *phase, *attempt, *follow, args.json),
+        Verb::Doctor { plan } => doctor(&here, plan.as_deref(), args),
+        Verb::Usage => usage(&settings(&here, args)?, here.layout.workspace(), args.json),
+        Verb::Config { explain } => config(&settings(&here, args)?, *explain, args.json),
+        Verb::Report { output, execution } => report(&here, execution.as_deref(), output.as_deref(), args.json),
+        Verb::Escalations { execution } => escalations(&here, execution.as_deref(), args.json),
+        Verb::Runs => runs(&here, args.json),
+        Verb::Prune { older_than, keep, dry_run } => prune(here, *older_than, *keep, *dry_run, args.json),
+        Verb::Journal { execution, head } => journal(&here, execution.as_deref(), head.as_deref(), args.json),
+        Verb::Agent { verb } => agent(&here, verb, args),
+        Verb::Backends { verb } => backends::backends(&here, verb.as_ref(), args),
+        Verb::Init { ignore, backend } => init(&here.layout, *ignore, backend.as_deref(), args.json),
     }
 }
 
 /// What it takes to go on with the execution that is there.
-fn resumption(args: &LoaRun, layout: Layout, plan: Option<&Path>) -> Result<Request, Failure> {
+fn resumption(args: &LoaRun, here: &Here, plan: Option<&Path>, remedy: Option<Remedy>) -> Result<Request, Failure> {
     // Where there is nothing, nobody wants to hear what is wrong with the configuration.
-    state(&layout).map_err(of_run)?;
+    state(&here.layout, &here.store).map_err(of_run)?;
     let origin = match plan {
         Some(plan) => origin(Some(plan))?,
-        None => recorded_origin(&layout)?,
+        None => recorded_origin(here)?,
     };
-    let settings = settings(&layout, args)?;
+    let settings = settings(here, args)?;
     let plan = planned(&origin, &settings).map_err(of_run)?;
-    let backends = backends(&plan, &settings, layout.workspace()).map_err(of_prompt)?;
+    let backends = backends(&plan, &settings, here.layout.workspace()).map_err(of_prompt)?;
     tell_unheeded(&settings, agents_of(&plan));
-    let (bounds, mode) = (bounds(&settings), Mode::Resume);
-    let (overrides, program) = (overrides(&layout, args), program()?);
-    Ok(Request { layout, plan, backends, origin, overrides, bounds, mode, program })
+    let (bounds, mode) = (bounds(&settings), Mode::Resume(remedy));
+    let (overrides, program) = (overrides(here, args), program()?);
+    let (layout, place) = (here.layout.clone(), here.place.clone());
+    Ok(Request { layout, place, plan, backends, origin, overrides, bounds, mode, program })
 }
 
 fn agents_of(plan: &Plan) -> impl Iterator<Item = &str> {
@@ -113,19 +123,18 @@ fn agents_of(plan: &Plan) -> impl Iterator<Item = &str> {
 }
 
 /// Runs a session, and with `wait` another after each answer, in one process.
-fn execute_and_wait(args: &LoaRun, request: Request, waits: bool) -> Result<ExitStatus, Failure> {
+fn execute_and_wait(args: &LoaRun, here: &Here, request: Request, waits: bool) -> Result<ExitStatus, Failure> {
     let runtime = runtime()?;
     let mut request = request;
     loop {
-        let layout = request.layout.clone();
-        let status = execute(args, request, &runtime)?;
+        let status = execute(args, here, request, &runtime)?;
         if !waits || status != ExitStatus::HumanNeeded {
             return Ok(status);
         }
-        if let Some(over) = wait(&layout, &runtime)? {
+        if let Some(over) = wait(here, &runtime)? {
             return Ok(over);
         }
-        request = resumption(args, layout, None)?;
+        request = resumption(args, here, None, None)?;
     }
 }
 
@@ -160,46 +169,42 @@ fn dry(plan: &Plan, json: bool) -> Result<ExitStatus, Failure> {
     Ok(ExitStatus::Success)
 }
 
-fn execute(args: &LoaRun, request: Request, runtime: &Runtime) -> Result<ExitStatus, Failure> {
+fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> Result<ExitStatus, Failure> {
     let internal = |error| Failure::new(ExitStatus::Internal, error);
-    let layout = request.layout.clone();
-    let mut terminal = Terminal::new(args.json);
-    let mut recorder = Recorder::new(&layout, &mut terminal);
+    let mut terminal = Terminal::new(&here.layout, args.json);
     let interrupts = {
         let _entered = runtime.enter();
         Interrupts::listen().map_err(internal)?
     };
     let engine = {
         let _entered = runtime.enter();
-        Engine::begin(request, interrupts, &mut recorder).map_err(of_run)?
+        Engine::begin(request, interrupts, &mut terminal).map_err(of_run)?
     };
-    let end = runtime.block_on(engine.run()).map_err(of_run)?;
+    let Ended { end, state } = runtime.block_on(engine.run()).map_err(of_run)?;
     terminal.part(&end);
     // All of it is shown before anything else is said.
     drop(terminal);
     if args.json {
-        print_json(&json!({ "end": end.word(), "call": call(&end), "status": status(&layout).map_err(of_run)? }))?;
+        let call = Call::pending(&state, &here.layout).as_ref().map(call_json);
+        let status = status(&here.layout, &here.store).map_err(of_run)?;
+        print_json(&json!({ "end": end.word(), "call": call, "status": status }))?;
     }
     Ok(match end {
-        End::Completed => ExitStatus::Success,
-        End::Escalated(_) => ExitStatus::HumanNeeded,
-        End::Paused(_) => ExitStatus::TryAgain,
-        End::Interrupted(Interrupt::Interrupt) => ExitStatus::Interrupted,
-        End::Interrupted(Interrupt::Terminate) => ExitStatus::Terminated,
+        RunEnd::Completed => ExitStatus::Success,
+        RunEnd::Escalated => ExitStatus::HumanNeeded,
+        RunEnd::Paused { .. } => ExitStatus::TryAgain,
+        RunEnd::Interrupted { by: Interrupt::Interrupt } => ExitStatus::Interrupted,
+        RunEnd::Interrupted { by: Interrupt::Terminate } => ExitStatus::Terminated,
+        RunEnd::Failed { .. } | RunEnd::Other => ExitStatus::Internal,
     })
-}
-
-fn call(end: &End) -> Option<serde_json::Value> {
-    let End::Escalated(call) = end else { return None };
-    Some(call_json(call))
 }
 
 pub(super) fn call_json(call: &Call) -> serde_json::Value {
     json!({ "trigger": call.trigger, "phase": call.phase, "reason": call.reason, "report": call.report.yaml })
 }
 
-fn show_status(layout: &Layout, json: bool) -> Result<ExitStatus, Failure> {
-    let status = status(layout).map_err(of_run)?;
+fn show_status(here: &Here, json: bool) -> Result<ExitStatus, Failure> {
+    let status = status(&here.layout, &here.store).map_err(of_run)?;
     if json {
         print_json(&status)?;
     } else {

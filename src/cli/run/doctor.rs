@@ -4,13 +4,13 @@ use std::path::Path;
 
 use super::args::LoaRun;
 use super::check::{Check, State, told};
-use super::given::{origin, planned, recorded_origin, settings};
+use super::given::{Here, origin, planned, recorded_origin, settings};
 use super::locate::{Missing, locate};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::Settings;
+use crate::events::RunStatus;
 use crate::runner::{Plan, Stage, Work};
-use crate::store::{Layout, RunStatus, read_past, read_record};
-use crate::system::lock::Lock;
+use crate::store::{Basis, Layout, RunStore};
 use crate::system::{env, files, git, sweep};
 
 /// How much room a run should find on its disk, in bytes, and how much it needs at least.
@@ -18,17 +18,19 @@ const ROOM: u64 = 1 << 30;
 const LEAST_ROOM: u64 = 64 << 20;
 
 /// Looks at everything, and ends with 2 when something is bad.
-pub(super) fn doctor(layout: &Layout, plan: Option<&Path>, args: &LoaRun) -> Result<ExitStatus, Failure> {
-    let mut checks = programs(layout, plan, args);
-    checks.extend([repository(layout), disk(layout), lock(layout), children(layout), records(layout), ignored(layout)]);
+pub(super) fn doctor(here: &Here, plan: Option<&Path>, args: &LoaRun) -> Result<ExitStatus, Failure> {
+    let layout = &here.layout;
+    let mut checks = programs(here, plan, args);
+    checks.extend([repository(layout), disk(layout), state(here), lock(here), children(here), records(here)]);
+    checks.push(ignored(layout));
     told(&checks, args.json)
 }
 
 /// The configuration, and every program that its phases name.
-fn programs(layout: &Layout, asked: Option<&Path>, args: &LoaRun) -> Vec<Check> {
+fn programs(here: &Here, asked: Option<&Path>, args: &LoaRun) -> Vec<Check> {
     let name = "configuration";
-    let plan = settings(layout, args).and_then(|settings| {
-        let origin = if asked.is_some() { origin(asked) } else { recorded_origin(layout) };
+    let plan = settings(here, args).and_then(|settings| {
+        let origin = if asked.is_some() { origin(asked) } else { recorded_origin(here) };
         let plan = origin.and_then(|origin| planned(&origin, &settings).map_err(super::refusal::of_run));
         plan.map(|plan| (settings, plan))
     });
@@ -36,7 +38,7 @@ fn programs(layout: &Layout, asked: Option<&Path>, args: &LoaRun) -> Vec<Check> 
         Err(failure) => vec![Check::new(name, State::Bad, failure.text(), "mend it; `loa-run config` says more")],
         Ok((settings, plan)) => {
             let mut checks = vec![Check::new(name, State::Good, "valid", "")];
-            checks.extend(plan_programs(&plan, layout.workspace(), &settings));
+            checks.extend(plan_programs(&plan, here.layout.workspace(), &settings));
             checks
         }
     }
@@ -110,8 +112,37 @@ fn disk(layout: &Layout) -> Check {
     }
 }
 
-fn lock(layout: &Layout) -> Check {
-    match Lock::holder(&layout.lock()) {
+/// Where the state of the runs is, whether it could be written there, and what it takes.
+fn state(here: &Here) -> Check {
+    let (place, name) = (&here.place, "state");
+    let folder = place.folder();
+    let there = folder.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(&folder);
+    let size = files::size_of_tree(&folder).div_ceil(1024);
+    let found = format!("{}, {}; {size} KiB of this workspace", folder.display(), place.basis().words());
+    let lost = files::is_volatile(place.base()) == Some(true);
+    match (place.basis(), files::try_writing(&there.join("loa-run-doctor"))) {
+        (_, Err(error)) => {
+            let found = format!("{found}: {error}: {}", error.source);
+            Check::new(
+                name,
+                State::Bad,
+                found,
+                "make it writable, or name another folder: runtime.state or LOA_RUN_STATE",
+            )
+        }
+        (Basis::Workspace, Ok(())) => {
+            Check::new(name, State::Warning, found, "name a folder elsewhere: runtime.state or LOA_RUN_STATE")
+        }
+        (_, Ok(())) if lost => {
+            let remedy = "name a folder on a disk or a volume: runtime.state or LOA_RUN_STATE";
+            Check::new(name, State::Warning, format!("{found}; a restart of this host would lose it"), remedy)
+        }
+        _ => Check::new(name, State::Good, found, ""),
+    }
+}
+
+fn lock(here: &Here) -> Check {
+    match here.store.holder() {
         Ok(None) => Check::new("lock", State::Good, "nobody works here", ""),
         Ok(Some(holder)) => {
             Check::new("lock", State::Good, format!("process {} works here since {}", holder.pid, holder.since), "")
@@ -121,11 +152,11 @@ fn lock(layout: &Layout) -> Check {
 }
 
 /// Processes that a session left which died.
-fn children(layout: &Layout) -> Check {
+fn children(here: &Here) -> Check {
     let name = "children";
-    let died = read_record(layout).ok().flatten().filter(|record| record.status == RunStatus::Running);
-    let working = Lock::holder(&layout.lock()).is_ok_and(|holder| holder.is_some());
-    let session = died.filter(|_| !working).and_then(|record| record.sessions.last().cloned());
+    let died = here.present().ok().flatten().filter(|state| state.status == RunStatus::Running);
+    let working = here.store.holder().is_ok_and(|holder| holder.is_some());
+    let session = died.filter(|_| !working).and_then(|state| state.sessions.last().cloned());
     match session.map(|session| sweep::processes_with("LOA_SESSION_ID", session.as_str())) {
         None | Some(0) => Check::new(name, State::Good, "no process of a dead run is left", ""),
         Some(left) => {
@@ -135,14 +166,17 @@ fn children(layout: &Layout) -> Check {
     }
 }
 
-fn records(layout: &Layout) -> Check {
-    match read_past(layout, None) {
-        Ok(None) => Check::new("records", State::Good, "no execution yet", ""),
-        Ok(Some(past)) => {
-            let status = past.record.as_ref().map_or("found", |record| record.status.as_str());
-            Check::new("records", State::Good, format!("readable; the execution is {status}"), "")
+fn records(here: &Here) -> Check {
+    let name = "journal";
+    match here.present() {
+        Ok(None) => Check::new(name, State::Good, "no execution yet", ""),
+        Ok(Some(state)) => {
+            let found = format!("readable, {} events; the execution is {}", state.seq, state.status.as_str());
+            Check::new(name, State::Good, found, "")
         }
-        Err(error) => Check::new("records", State::Bad, error.to_string(), "mend the file, or `loa-run run --fresh`"),
+        Err(failure) => {
+            Check::new(name, State::Bad, failure.text(), "put it back from a backup, or `loa-run run --fresh`")
+        }
     }
 }
 

@@ -8,18 +8,55 @@ use super::refusal::{of_config, of_run};
 use crate::backend::{every_backend, unheeded};
 use crate::cli::console::say;
 use crate::cli::{ExitStatus, Failure};
-use crate::config::{FILE_NAME, Origin, Override, Settings, USER_FILE, from_environment, load, read_old_names};
+use crate::config::{
+    FILE_NAME, Origin, Override, Settings, USER_FILE, from_environment, load, named_state, read_old_names,
+};
 use crate::diag::render::all;
-use crate::runner::{Bounds, Plan, RunError, read_plan};
-use crate::store::{Layout, OriginKind, RecordedOverride, RunOrigin, RunStatus, read_record};
+use crate::events::{OriginKind, RecordedOverride, RunOrigin, RunStatus, State};
+use crate::runner::{Bounds, Plan, RunError, present, read_plan};
+use crate::store::{FileStore, Layout, Place, RunStore};
 use crate::system::env;
 use crate::system::files::{self, FileError};
+use crate::system::lock::Holder;
 
-pub(super) fn settings(layout: &Layout, args: &LoaRun) -> Result<Settings, Failure> {
+/// A workspace, and where the state of its runs is.
+#[derive(Debug)]
+pub(super) struct Here {
+    pub(super) layout: Layout,
+    pub(super) place: Place,
+    pub(super) store: FileStore,
+}
+
+impl Here {
+    /// Finds the state of a workspace. Nothing is made.
+    pub(super) fn find(layout: Layout, args: &LoaRun) -> Result<Self, Failure> {
+        let mut overrides = from_environment(&env::vars());
+        overrides.extend(args.overrides.iter().cloned());
+        let path = layout.workspace().join(FILE_NAME);
+        let user = env::config_home().map(|folder| folder.join(USER_FILE));
+        let named = named_state(&path, user.as_deref(), &overrides, env::home().as_deref());
+        let place = Place::find(layout.workspace(), named.as_deref()).map_err(|error| of_run(error.into()))?;
+        let store = FileStore::new(place.clone(), layout.clone());
+        Ok(Self { layout, place, store })
+    }
+
+    /// Who works here.
+    pub(super) fn holder(&self) -> Result<Option<Holder>, Failure> {
+        self.store.holder().map_err(|error| of_run(error.into()))
+    }
+
+    /// What is known of the execution; `None` where there is none.
+    pub(super) fn present(&self) -> Result<Option<State>, Failure> {
+        present(&self.store, &self.layout).map_err(of_run)
+    }
+}
+
+pub(super) fn settings(here: &Here, args: &LoaRun) -> Result<Settings, Failure> {
+    let layout = &here.layout;
     let variables = env::vars();
     let old = read_old_names(layout.workspace(), env::home().as_deref(), &variables).map_err(of_config)?;
     let mut overrides = from_environment(&variables);
-    overrides.extend(remembered(layout, &args.command).into_iter().map(remembered_override));
+    overrides.extend(remembered(here, &args.command).into_iter().map(remembered_override));
     overrides.extend(given(args));
     let path = layout.workspace().join(FILE_NAME);
     let user = env::config_home().map(|folder| folder.join(USER_FILE));
@@ -49,27 +86,27 @@ pub(super) fn tell_unheeded<'a>(settings: &Settings, agents: impl IntoIterator<I
 }
 
 /// What to keep of the command lines of an execution, this one included.
-pub(super) fn overrides(layout: &Layout, args: &LoaRun) -> Vec<RecordedOverride> {
+pub(super) fn overrides(here: &Here, args: &LoaRun) -> Vec<RecordedOverride> {
     let (kept, left): (Vec<_>, Vec<_>) = given(args).partition(Override::may_be_kept);
     for secret in left {
         say(format_args!("loa-run: {} is not written down: a resume has to be told it again", secret.origin));
     }
     let now: Vec<_> = kept.iter().map(recorded).collect();
-    let mut kept = remembered(layout, &args.command);
+    let mut kept = remembered(here, &args.command);
     kept.retain(|earlier| !now.iter().any(|one| one.key == earlier.key));
     kept.extend(now);
     kept
 }
 
 /// What the command lines of the execution at hand said, unless it is over, a new one is asked for, or none is meant.
-fn remembered(layout: &Layout, verb: &Verb) -> Vec<RecordedOverride> {
+fn remembered(here: &Here, verb: &Verb) -> Vec<RecordedOverride> {
     if matches!(verb, Verb::Run { .. } | Verb::Agent { .. } | Verb::Backends { .. }) {
         return Vec::new();
     }
-    // A record that cannot be read is for whoever needs it to complain about.
-    let record = read_record(layout).ok().flatten();
-    let open = record.filter(|record| !matches!(record.status, RunStatus::Completed | RunStatus::Aborted));
-    open.map(|record| record.overrides).unwrap_or_default()
+    // A journal that cannot be read is for whoever needs it to complain about.
+    let state = here.present().ok().flatten();
+    let open = state.filter(|state| !matches!(state.status, RunStatus::Completed | RunStatus::Aborted));
+    open.map(|state| state.overrides).unwrap_or_default()
 }
 
 fn remembered_override(earlier: RecordedOverride) -> Override {
@@ -101,15 +138,14 @@ fn warn(path: &Path, settings: &Settings) {
 }
 
 pub(super) fn origin(plan: Option<&Path>) -> Result<RunOrigin, Failure> {
-    let Some(plan) = plan else { return Ok(RunOrigin { kind: OriginKind::Config, path: None }) };
+    let Some(plan) = plan else { return Ok(RunOrigin::config()) };
     let missing = |source| FileError { action: "read", path: plan.to_path_buf(), source };
     let path = plan.canonicalize().map_err(|error| Failure::new(ExitStatus::NoInput, missing(error)))?;
     Ok(RunOrigin { kind: OriginKind::Plan, path: Some(path) })
 }
 
-pub(super) fn recorded_origin(layout: &Layout) -> Result<RunOrigin, Failure> {
-    let record = read_record(layout).map_err(|error| of_run(error.into()))?;
-    Ok(record.map_or(RunOrigin { kind: OriginKind::Config, path: None }, |record| record.origin))
+pub(super) fn recorded_origin(here: &Here) -> Result<RunOrigin, Failure> {
+    Ok(here.present()?.map_or_else(RunOrigin::config, |state| state.origin))
 }
 
 pub(super) fn planned(origin: &RunOrigin, settings: &Settings) -> Result<Plan, RunError> {

@@ -4,19 +4,19 @@ use serde_json::json;
 
 use super::args::LoaRun;
 use super::commands::{call_json, runtime};
-use super::given::{bounds, planned, recorded_origin, settings};
+use super::given::{Here, bounds, planned, recorded_origin, settings};
 use super::refusal::{of_prompt, of_run};
 use super::show::print_json;
-use super::terminal::{Terminal, surfaced};
+use super::terminal::surfaced;
 use crate::backend::backends;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::contract::ExecutionId;
-use crate::runner::{Call, Halted, Herald, halt};
-use crate::store::Layout;
+use crate::events::Event;
+use crate::runner::{Call, Halted, Notifier, halt};
 
-pub(super) fn ask_to_halt(layout: &Layout, args: &LoaRun) -> Result<ExitStatus, Failure> {
-    let halted = halt(layout).map_err(of_run)?;
+pub(super) fn ask_to_halt(here: &Here, args: &LoaRun) -> Result<ExitStatus, Failure> {
+    let halted = halt(&here.layout, &here.place).map_err(of_run)?;
     let (document, text) = match &halted {
         Halted::Asked(holder) => (
             json!({ "halt": "asked", "pid": holder.pid }),
@@ -24,7 +24,7 @@ pub(super) fn ask_to_halt(layout: &Layout, args: &LoaRun) -> Result<ExitStatus, 
         ),
         Halted::Done { execution, call } => {
             say(surfaced(call));
-            tell(layout, args, execution, call)?;
+            tell(here, args, execution, call)?;
             (json!({ "halt": "done", "call": call_json(call) }), String::new())
         }
     };
@@ -33,18 +33,21 @@ pub(super) fn ask_to_halt(layout: &Layout, args: &LoaRun) -> Result<ExitStatus, 
 }
 
 /// Nobody works on the execution, so whoever is to hear of a call hears of it from here. The report is written by now.
-fn tell(layout: &Layout, args: &LoaRun, execution: &ExecutionId, call: &Call) -> Result<(), Failure> {
-    let known = settings(layout, args).and_then(|settings| {
-        let plan = recorded_origin(layout).and_then(|origin| planned(&origin, &settings).map_err(of_run))?;
-        let backends = backends(&plan, &settings, layout.workspace()).map_err(of_prompt)?;
+fn tell(here: &Here, args: &LoaRun, execution: &ExecutionId, call: &Call) -> Result<(), Failure> {
+    let known = settings(here, args).and_then(|settings| {
+        let plan = recorded_origin(here).and_then(|origin| planned(&origin, &settings).map_err(of_run))?;
+        let backends = backends(&plan, &settings, here.layout.workspace()).map_err(of_prompt)?;
         Ok((bounds(&settings), backends.withheld_from(None)))
     });
     match known {
         Err(failure) => say(format_args!("loa-run: nobody else was told: {}", failure.text())),
         Ok((bounds, withheld)) => {
-            let mut terminal = Terminal::new(args.json);
-            let herald = Herald { layout, execution, bounds: &bounds, withheld: &withheld };
-            runtime()?.block_on(herald.tell(call, &mut terminal));
+            let notifier = Notifier { layout: &here.layout, execution, bounds: &bounds, withheld: &withheld };
+            for event in runtime()?.block_on(notifier.tell(call)) {
+                if let Event::Notified { means, failed: Some(why) } = event {
+                    say(format_args!("loa-run: nobody was told by the {means}: {why}"));
+                }
+            }
         }
     }
     Ok(())

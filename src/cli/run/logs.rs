@@ -7,42 +7,41 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
+use super::given::Here;
 use super::refusal::of_run;
 use super::show::print_json;
 use crate::cli::console::pass_on;
 use crate::cli::{ExitStatus, Failure};
 use crate::contract::Phase;
-use crate::store::Layout;
 use crate::system::files::{self, FileError};
-use crate::system::lock::Lock;
 
 /// How often a log that is followed is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Prints the log of an attempt: the one that was written to last, unless a number is given.
 pub(super) fn logs(
-    layout: &Layout,
+    here: &Here,
     phase: Phase,
     attempt: Option<u32>,
     follow: bool,
     json: bool,
 ) -> Result<ExitStatus, Failure> {
-    let log = newest(layout, phase, attempt)?;
-    let Some(mut log) = log else { return Err(none(layout, phase, attempt)) };
+    let log = newest(here, phase, attempt)?;
+    let Some(mut log) = log else { return Err(none(here, phase, attempt)?) };
     if json {
         return print_json(&json!({ "phase": phase, "attempt": log.attempt, "log": log.path, "bytes": log.length() }))
             .map(|()| ExitStatus::Success);
     }
     let is_read = log.print()?;
-    if follow && is_read { followed(layout, phase, attempt, log) } else { Ok(ExitStatus::Success) }
+    if follow && is_read { followed(here, phase, attempt, log) } else { Ok(ExitStatus::Success) }
 }
 
 /// Goes on as long as somebody works, from one attempt to the next.
-fn followed(layout: &Layout, phase: Phase, attempt: Option<u32>, mut log: Log) -> Result<ExitStatus, Failure> {
+fn followed(here: &Here, phase: Phase, attempt: Option<u32>, mut log: Log) -> Result<ExitStatus, Failure> {
     loop {
         // Asked before the last look: what it wrote before it went is printed then.
-        let working = Lock::holder(&layout.lock()).map_err(|error| of_run(error.into()))?.is_some();
-        if let Some(next) = newest(layout, phase, attempt)?.filter(|next| next.path != log.path) {
+        let working = here.holder()?.is_some();
+        if let Some(next) = newest(here, phase, attempt)?.filter(|next| next.path != log.path) {
             log.print()?;
             log = next;
         }
@@ -87,8 +86,14 @@ impl Log {
 }
 
 /// The log of the attempt that was asked for, or the one that was written to last.
-fn newest(layout: &Layout, phase: Phase, asked: Option<u32>) -> Result<Option<Log>, Failure> {
-    let paths = files::list(&layout.logs()).map_err(|error| of_run(error.into()))?;
+fn newest(here: &Here, phase: Phase, asked: Option<u32>) -> Result<Option<Log>, Failure> {
+    let mut paths = Vec::new();
+    for folder in folders(here)? {
+        paths = files::list(&folder).map_err(|error| of_run(error.into()))?;
+        if !paths.is_empty() {
+            break;
+        }
+    }
     let prefix = format!("{phase}-");
     let log = |path: PathBuf| {
         let name = path.file_name()?.to_str()?;
@@ -109,7 +114,14 @@ struct NoLog {
     folder: String,
 }
 
-fn none(layout: &Layout, phase: Phase, attempt: Option<u32>) -> Failure {
-    let folder = layout.logs().display().to_string();
-    Failure::new(ExitStatus::NoInput, NoLog { phase, attempt, folder }).hint("`loa-run report` lists every attempt")
+/// Where the logs of the present execution are: with its state, or, from an earlier program, in the workspace.
+fn folders(here: &Here) -> Result<Vec<PathBuf>, Failure> {
+    let state = here.present()?.map(|state| here.place.logs(&state.execution_id));
+    Ok(state.into_iter().chain([here.layout.logs()]).collect())
+}
+
+fn none(here: &Here, phase: Phase, attempt: Option<u32>) -> Result<Failure, Failure> {
+    let folder = folders(here)?.first().map(|folder| folder.display().to_string()).unwrap_or_default();
+    let failure = Failure::new(ExitStatus::NoInput, NoLog { phase, attempt, folder });
+    Ok(failure.hint("`loa-run report` lists every attempt"))
 }

@@ -11,10 +11,22 @@ use crate::system::lock::LockError;
 
 pub(super) fn of_run(error: RunError) -> Failure {
     let (status, hints) = match &error {
-        RunError::Lock(LockError::Held { .. }) => {
-            (ExitStatus::TryAgain, vec!["`loa-run status` shows where it stands; `loa-run halt` stops it".to_owned()])
-        }
-        RunError::Lock(LockError::File(file)) | RunError::File(file) => (of_file(file), Vec::new()),
+        RunError::File(file) => (of_file(file), Vec::new()),
+        RunError::NotOurs { .. } => (
+            ExitStatus::HumanNeeded,
+            vec!["`loa-run resume --adopt` takes them over; `loa-run run --fresh` puts them aside and begins anew".to_owned()],
+        ),
+        RunError::NotACheckpoint { .. } => (
+            ExitStatus::HumanNeeded,
+            vec![
+                "`loa-run resume --restore` writes them again from the journal; `loa-run resume --rerun` runs the phases again".to_owned(),
+                "or correct the file and `loa-run resume --adopt`: then what is there counts".to_owned(),
+            ],
+        ),
+        RunError::Unprojected { .. } => (
+            ExitStatus::WriteFailed,
+            vec!["make room for it; `loa-run resume` writes it and ends the run".to_owned()],
+        ),
         RunError::Store(store) => of_store(store),
         RunError::Plan(plan) => of_plan(plan),
         RunError::Unfinished { .. } => (
@@ -70,13 +82,26 @@ fn of_file(error: &FileError) -> ExitStatus {
 
 fn of_store(error: &StoreError) -> (ExitStatus, Vec<String>) {
     match error {
-        StoreError::File(file) => (of_file(file), Vec::new()),
+        StoreError::File(file) | StoreError::Lock(LockError::File(file)) => (of_file(file), Vec::new()),
         StoreError::Invalid { .. } => (
             ExitStatus::Config,
             vec!["mend the file, or `loa-run run --fresh` puts the execution aside and begins anew".to_owned()],
         ),
         StoreError::Newer { .. } => (ExitStatus::Config, vec!["use the newer program that wrote it".to_owned()]),
         StoreError::Unwritable { .. } => (ExitStatus::Internal, Vec::new()),
+        StoreError::Lock(LockError::Held { .. }) => {
+            (ExitStatus::TryAgain, vec!["`loa-run status` shows where it stands; `loa-run halt` stops it".to_owned()])
+        }
+        StoreError::Superseded { .. } => {
+            (ExitStatus::TryAgain, vec!["`loa-run status` shows who works on it and where it stands".to_owned()])
+        }
+        StoreError::Edited { .. } => (
+            ExitStatus::Config,
+            vec![
+                "put back the file from a backup, or `loa-run run --fresh` puts the execution aside and begins anew"
+                    .to_owned(),
+            ],
+        ),
     }
 }
 

@@ -5,32 +5,32 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::given::Here;
 use super::refusal::of_run;
 use super::show::print_json;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::report::run::{Call, RunReport, Seen, fold, html};
-use crate::runner::RunError;
-use crate::store::{Layout, StoreError, archived_names, read_past};
+use crate::runner::{RunError, story};
+use crate::store::{Layout, RunStore, folder_name};
 use crate::system::clock;
 use crate::system::files::{self, Privacy};
-use crate::system::lock::Lock;
 
 /// Writes the page, or prints the report as JSON.
 pub(super) fn report(
-    layout: &Layout,
+    here: &Here,
     execution: Option<&str>,
     output: Option<&Path>,
     json: bool,
 ) -> Result<ExitStatus, Failure> {
-    let report = read(layout, execution)?;
+    let report = read(here, execution)?;
     if json {
         print_json(&report)?;
         if output.is_none() {
             return Ok(ExitStatus::Success);
         }
     }
-    let path = output.map_or_else(|| default_output(layout, execution), Path::to_path_buf);
+    let path = output.map_or_else(|| default_output(&here.layout, execution), Path::to_path_buf);
     // What phases wrote about themselves is nobody else's business.
     let written = files::write_durably(&path, html(&report).as_bytes(), Privacy::Private);
     written.map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
@@ -44,25 +44,33 @@ fn default_output(layout: &Layout, execution: Option<&str>) -> PathBuf {
     execution.map_or_else(|| layout.run(), |name| layout.archived(name)).join("report.html")
 }
 
-fn read(layout: &Layout, execution: Option<&str>) -> Result<RunReport, Failure> {
-    let none = || of_run(RunError::NoExecution { workspace: layout.workspace().to_path_buf() });
-    let store = |error: StoreError| of_run(error.into());
-    let archived = archived_names(layout).map_err(store)?;
-    let present = read_past(layout, None).map_err(store)?;
-    let is_present = |name: &str| {
-        let record = present.as_ref().and_then(|past| past.record.as_ref());
-        record.is_some_and(|record| record.execution_id.as_str() == name)
+fn read(here: &Here, execution: Option<&str>) -> Result<RunReport, Failure> {
+    let story = story(&here.store, &here.layout, execution).map_err(of_run)?;
+    let Some(story) = story else {
+        let workspace = here.layout.workspace().to_path_buf();
+        return Err(match execution {
+            Some(name) => unknown(name, &names(here)?),
+            None => of_run(RunError::NoExecution { workspace }),
+        });
     };
-    let archived = match execution {
-        Some(name) if is_present(name) => None,
-        Some(name) if archived.iter().any(|known| known == name) => Some(name),
-        Some(name) => return Err(unknown(name, &archived)),
-        None => None,
-    };
-    let past = if archived.is_some() { read_past(layout, archived).map_err(store)? } else { present };
-    let holder = Lock::holder(&layout.lock()).map_err(|error| of_run(error.into()))?;
-    let seen = Seen { now: clock::now().wall(), working: archived.is_none() && holder.is_some() };
-    past.and_then(|past| fold(&past, seen)).ok_or_else(none)
+    let is_present = here.present()?.is_some_and(|state| state.execution_id == story.state.execution_id);
+    let seen = Seen { now: clock::now().wall(), working: is_present && here.holder()?.is_some() };
+    let id = &story.state.execution_id;
+    // Logs of an earlier program lie in the workspace, beside what was put aside of it.
+    let folders = [here.place.logs(id), here.layout.archived(&folder_name(id)).join("logs"), here.layout.logs()];
+    let count = if is_present { folders.len() } else { folders.len() - 1 };
+    let folders: Vec<&Path> = folders[..count].iter().map(PathBuf::as_path).collect();
+    Ok(fold(&story, &here.layout, &folders, seen))
+}
+
+/// The executions that a name could mean.
+fn names(here: &Here) -> Result<Vec<String>, Failure> {
+    let known = here.store.executions().map_err(|error| of_run(error.into()))?;
+    let archived = files::list(&here.layout.archive()).map_err(|error| of_run(error.into()))?;
+    let archived = archived.iter().filter(|folder| folder.join("run.yaml").is_file());
+    let archived = archived.filter_map(|folder| Some(folder.file_name()?.to_str()?.to_owned()));
+    let past = known.into_iter().filter(|summary| !summary.is_current);
+    Ok(past.map(|summary| summary.execution.to_string()).chain(archived).collect())
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -78,8 +86,8 @@ fn unknown(name: &str, archived: &[String]) -> Failure {
 }
 
 /// Lists every report of an execution and whether it was answered.
-pub(super) fn escalations(layout: &Layout, execution: Option<&str>, json: bool) -> Result<ExitStatus, Failure> {
-    let report = read(layout, execution)?;
+pub(super) fn escalations(here: &Here, execution: Option<&str>, json: bool) -> Result<ExitStatus, Failure> {
+    let report = read(here, execution)?;
     if json {
         return print_json(&json!({ "execution_id": report.execution_id, "escalations": report.calls }))
             .map(|()| ExitStatus::Success);

@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::terminal::span;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
+use crate::events::RunStatus;
 use crate::runner::{Plan, Status, Work};
-use crate::store::RunStatus;
 
 /// Writes a value to standard output as one JSON document.
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
@@ -47,6 +47,9 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
     }
     for line in &status.phases {
         writeln!(text, "  {:<15} {:<12} {}", line.phase, line.status, line.summary.as_deref().unwrap_or(""))?;
+    }
+    if let Some(error) = &status.last_error {
+        writeln!(text, "\nthe last session ended by an error: {error}")?;
     }
     if let Some(pending) = &status.pending {
         writeln!(text, "\nwaits for an answer: {} in {}", pending.trigger, pending.phase)?;

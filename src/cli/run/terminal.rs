@@ -1,13 +1,15 @@
-//! A run as it happens, line by line: what stages write, and between it what we do.
+//! A run as it happens, line by line: what stages write, and between it the events of the journal.
 
 use std::io;
 use std::time::Duration;
 
 use super::screen::Screen;
 use crate::cli::console::{CYAN, RED};
-use crate::contract::{Phase, PhaseExit};
+use crate::contract::{Checkpoint, Phase, PhaseExit};
 use crate::draw;
-use crate::runner::{Call, CompactionMeans, End, Listener, Pause, Progress};
+use crate::events::{AgentActivity, CompactionMeans, Envelope, Event, Found, Observation, Pause, RunEnd, State};
+use crate::runner::{Call, Listener};
+use crate::store::Layout;
 use crate::system::process::{Piece, Stream};
 
 /// Shows progress on standard error, and what stages write on the stream that they wrote it to.
@@ -19,15 +21,19 @@ pub(super) struct Terminal {
     open: [bool; 2],
     colours: bool,
     screen: Screen,
+    layout: Layout,
+    /// Tokens in the context, as they were last said.
+    tokens: Option<u64>,
 }
 
 /// How long a run waits for a reader that takes nothing.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Terminal {
-    pub(super) fn new(json: bool) -> Self {
+    pub(super) fn new(layout: &Layout, json: bool) -> Self {
         let colours = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
-        Self { json, open: [false; 2], colours, screen: Screen::new(io::stdout(), io::stderr(), PATIENCE) }
+        let screen = Screen::new(io::stdout(), io::stderr(), PATIENCE);
+        Self { json, open: [false; 2], colours, screen, layout: layout.clone(), tokens: None }
     }
 
     fn output(&mut self, phase: Phase, piece: &Piece) {
@@ -54,18 +60,20 @@ impl Terminal {
     }
 
     /// Says why the run ends here and how it goes on.
-    pub(super) fn part(&mut self, end: &End) {
+    pub(super) fn part(&mut self, end: &RunEnd) {
         let text = match end {
-            End::Paused(Pause::Limit(Some(until))) => {
+            RunEnd::Paused { pause: Pause::Limit { until: Some(until) } } => {
                 format!("a limit of the provider is lifted at {until}; `loa-run resume` goes on then")
             }
-            End::Paused(Pause::Limit(None)) => {
+            RunEnd::Paused { pause: Pause::Limit { until: None } } => {
                 "a limit of the provider is reached; `loa-run resume` tries again".to_owned()
             }
-            End::Paused(Pause::AgentCancelled) => "somebody stopped the agent; `loa-run resume` goes on".to_owned(),
-            End::Interrupted(_) => "interrupted; nothing is lost, `loa-run resume` goes on".to_owned(),
-            // A call was surfaced before anybody else was told of it.
-            End::Escalated(_) | End::Completed => return,
+            RunEnd::Paused { pause: Pause::AgentCancelled } => {
+                "somebody stopped the agent; `loa-run resume` goes on".to_owned()
+            }
+            RunEnd::Interrupted { .. } => "interrupted; nothing is lost, `loa-run resume` goes on".to_owned(),
+            // A call was surfaced before anybody else was told of it; an error is told by whoever ends the program.
+            RunEnd::Escalated | RunEnd::Completed | RunEnd::Failed { .. } | RunEnd::Other => return,
         };
         self.say(&text);
     }
@@ -77,44 +85,57 @@ impl Terminal {
 }
 
 impl Listener for Terminal {
-    fn on(&mut self, progress: &Progress<'_>) {
-        match progress {
-            Progress::Output { phase, piece } => self.output(*phase, piece),
+    fn event(&mut self, envelope: &Envelope, state: &State) {
+        match &envelope.event {
             // What follows from it is said.
-            Progress::SessionEnded { end: End::Escalated(call) } => self.surface(call),
-            Progress::AttemptEnded { .. } | Progress::SessionEnded { .. } | Progress::Notified { failed: None, .. } => {
+            Event::SessionEnded { end: RunEnd::Escalated } => {
+                if let Some(call) = Call::pending(state, &self.layout) {
+                    self.surface(&call);
+                }
             }
-            other => {
-                let text = sentence(other);
-                self.say(&text);
+            event => {
+                if let Some(text) = sentence(event, state, &self.layout) {
+                    self.say(&text);
+                }
+            }
+        }
+    }
+
+    fn observation(&mut self, observation: &Observation) {
+        match observation {
+            Observation::Output { phase, piece } => self.output(*phase, piece),
+            Observation::Usage { tokens, .. } => self.tokens = Some(*tokens),
+            Observation::Agent { phase, agent } => {
+                if let Some(text) = agent_sentence(*phase, agent, self.tokens) {
+                    self.say(&text);
+                }
             }
         }
     }
 }
 
-fn sentence(progress: &Progress<'_>) -> String {
-    match progress {
-        Progress::SessionStarted { execution, session, resumed, swept } => {
+/// An event in one line; nothing for those that only machines want to know.
+fn sentence(event: &Event, state: &State, layout: &Layout) -> Option<String> {
+    Some(match event {
+        Event::SessionStarted { session, resumed, swept, .. } => {
             let verb = if *resumed { "resuming" } else { "starting" };
             let swept =
                 if *swept > 0 { format!("; ended {swept} processes of the session before") } else { String::new() };
-            format!("{verb} {execution}, {session}{swept}")
+            format!("{verb} {}, {session}{swept}", state.execution_id)
         }
-        Progress::PhaseSkipped { phase } => format!("{phase}: skipped"),
-        Progress::AttemptStarted { phase, attempt, of, elapsed } => {
-            format!("{phase}: attempt {attempt} of {of} ({} elapsed)", span(*elapsed))
+        Event::StageSkipped { checkpoint } => format!("{}: skipped", checkpoint.phase),
+        Event::AttemptStarted { phase, attempt, of } => {
+            format!("{phase}: attempt {attempt} of {of} ({} elapsed)", span(state.counters.elapsed()))
         }
-        Progress::GateStarted { phase } => format!("{phase}: verifying"),
-        Progress::Retry { phase, reason, delay } => format!("{phase}: {reason}; trying again in {}", span(*delay)),
-        Progress::Remediation { number, of } => format!("audit failed: remediation {number} of {of}"),
-        Progress::ContextWarning { phase, warning } => {
-            let (level, tokens) = (warning.level, warning.current_tokens);
-            format!(
-                "{phase}: context warning {level}: {tokens} tokens, {:.0} %. {}",
-                warning.percent_used, warning.recommendation
-            )
+        Event::GateStarted { phase } => format!("{phase}: verifying"),
+        Event::BackedOff { phase, reason, delay_ms, .. } => {
+            format!("{phase}: {reason}; trying again in {}", span(Duration::from_millis(*delay_ms)))
         }
-        Progress::Compaction { phase, level, means } => {
+        Event::Remediation { number, of } => format!("audit failed: remediation {number} of {of}"),
+        Event::ContextCrossed { phase, level, tokens, percent_used, recommendation } => {
+            format!("{phase}: context warning {level}: {tokens} tokens, {percent_used:.0} %. {recommendation}")
+        }
+        Event::Compacted { phase, level, means } => {
             let how = match means {
                 CompactionMeans::Command => "",
                 CompactionMeans::Agent => " (left to the agent, which knows the limit)",
@@ -123,56 +144,90 @@ fn sentence(progress: &Progress<'_>) -> String {
             };
             format!("{phase}: {level} compaction{how}")
         }
-        Progress::PhaseEnded { phase, exit, summary, duration, tokens, checkpoint } => {
-            let word = if *exit == PhaseExit::Success { "done" } else { "failed" };
-            let tokens = tokens.map(|tokens| format!(" with {tokens} tokens")).unwrap_or_default();
-            format!("{phase}: {word} in {}{tokens}: {summary} [{}]", span(*duration), checkpoint.display())
+        Event::StageConcluded { checkpoint, duration_ms, .. } => concluded(checkpoint, *duration_ms, layout),
+        Event::Agent { phase, agent } => return agent_sentence(*phase, agent, None),
+        Event::LimitReached { phase, until } => {
+            format!("{phase}: a limit of the provider is reached; going on at {until}")
         }
-        Progress::AgentStarted { .. }
-        | Progress::AgentTurn { .. }
-        | Progress::AgentRetrying { .. }
-        | Progress::AgentCompacted { .. }
-        | Progress::AgentEnded { .. }
-        | Progress::LimitReached { .. } => agent_sentence(progress),
-        Progress::Notified { means, failed } => {
-            format!("nobody was told by the {means}: {}", failed.unwrap_or_default())
+        Event::Notified { means, failed: Some(why) } => format!("nobody was told by the {means}: {why}"),
+        Event::Notice { text } => text.clone(),
+        event => return found_on_disk(event),
+    })
+}
+
+/// What was found on the disk that is not as the journal has it.
+fn found_on_disk(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::CheckpointRestored { phase, found: Found::Foreign } => {
+            format!("the checkpoint of {phase} belongs to another execution; ours is written again")
         }
-        Progress::Notice { text } => (*text).to_owned(),
-        Progress::Output { .. } | Progress::AttemptEnded { .. } | Progress::SessionEnded { .. } => String::new(),
-    }
+        Event::CheckpointRestored { phase, found } => {
+            format!("the checkpoint of {phase} is written again: {}", found.words())
+        }
+        Event::CheckpointIgnored { phase, found: Found::Different } => {
+            format!("a checkpoint of {phase} that this run did not write does not count; it is put aside")
+        }
+        Event::CheckpointIgnored { phase, found: Found::Foreign } => {
+            format!("the checkpoint of {phase} belongs to another execution and does not count; it is put aside")
+        }
+        Event::CheckpointIgnored { phase, found } => {
+            format!("what lies in the place of the checkpoint of {phase} is put aside: {}", found.words())
+        }
+        Event::CheckpointAdopted { checkpoint } => {
+            format!("the checkpoint of {} counts as it is on disk", checkpoint.phase)
+        }
+        Event::PhaseReopened { phase } => format!("{phase} runs again"),
+        Event::ProjectionRestored { path } => format!("{} is written again: it was lost", path.display()),
+        Event::WorkspaceMoved { from } => format!("the workspace was moved here from {}", from.display()),
+        Event::SessionDied { session } => format!("the session before, {session}, died without saying why"),
+        _ => return None,
+    })
+}
+
+fn concluded(checkpoint: &Checkpoint, duration_ms: u64, layout: &Layout) -> String {
+    let word = if checkpoint.exit_code == PhaseExit::Success { "done" } else { "failed" };
+    let tokens = checkpoint.metrics.and_then(|metrics| metrics.tokens_used);
+    let tokens = tokens.map(|tokens| format!(" with {tokens} tokens")).unwrap_or_default();
+    let (took, phase) = (span(Duration::from_millis(duration_ms)), checkpoint.phase);
+    let path = layout.checkpoint(phase);
+    format!("{phase}: {word} in {took}{tokens}: {} [{}]", checkpoint.summary, path.display())
 }
 
 /// What an agent does, in one line.
-fn agent_sentence(progress: &Progress<'_>) -> String {
-    match progress {
-        Progress::AgentStarted { phase, backend, session: Some(session) } => {
+fn agent_sentence(phase: Phase, agent: &AgentActivity, tokens: Option<u64>) -> Option<String> {
+    Some(match agent {
+        AgentActivity::Attempt { backend, session: Some(session), .. } => {
             format!("{phase}: {backend} goes on in session {session}")
         }
-        Progress::AgentStarted { phase, backend, session: None } => format!("{phase}: {backend} begins"),
-        Progress::AgentTurn { phase, turns, tokens } => {
+        AgentActivity::Attempt { backend, session: None, .. } => format!("{phase}: {backend} begins"),
+        AgentActivity::Turn { turns } => {
             let tokens = tokens.map(|tokens| format!(", {tokens} tokens in its context")).unwrap_or_default();
             format!("{phase}: turn {turns}{tokens}")
         }
-        Progress::AgentRetrying { phase, status, wait } => {
+        AgentActivity::Retrying { status, wait_ms } => {
             let status = status.map(|status| format!(" with status {status}")).unwrap_or_default();
-            let wait = wait.map(|wait| format!(" in {}", span(wait))).unwrap_or_default();
+            let wait = wait_ms.map(|wait| format!(" in {}", span(Duration::from_millis(wait)))).unwrap_or_default();
             format!("{phase}: the provider failed{status}; the agent tries again by itself{wait}")
         }
-        Progress::AgentCompacted { phase, before, after } => {
+        AgentActivity::Compacted { before, after } => {
             let from = before.map(|tokens| format!(" from {tokens} tokens")).unwrap_or_default();
             let to = after.map(|tokens| format!(" to {tokens}")).unwrap_or_default();
             format!("{phase}: the agent compacted its context{from}{to}")
         }
-        Progress::AgentEnded { phase, end, turns } => {
-            let plural = if *turns == 1 { "" } else { "s" };
+        AgentActivity::Denied { tools } => {
+            format!("{phase}: the agent was not allowed to use {tools} tools; see `permissions` of its backend")
+        }
+        AgentActivity::Ended { class, turns, .. } => {
+            let turns = turns.unwrap_or(0);
+            let plural = if turns == 1 { "" } else { "s" };
             // Why it failed is said with what follows from it.
-            format!("{phase}: the agent ended after {turns} turn{plural}: {}", end.class.name())
+            format!("{phase}: the agent ended after {turns} turn{plural}: {class}")
         }
-        Progress::LimitReached { phase, until } => {
-            format!("{phase}: a limit of the provider is reached; going on at {until}")
-        }
-        _ => String::new(),
-    }
+        AgentActivity::Session { .. }
+        | AgentActivity::Usage { .. }
+        | AgentActivity::Said { .. }
+        | AgentActivity::Waiting { .. } => return None,
+    })
 }
 
 /// Every line behind a prefix; the first goes on with a line that is `open`.

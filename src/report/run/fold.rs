@@ -1,6 +1,5 @@
-//! From what lies on disk to a report. Pure: the present moment and who works on the execution are arguments.
+//! From the story of an execution to a report. Pure: the present moment and who works on the execution are arguments.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
@@ -9,9 +8,10 @@ use super::value::{
     Answer, AttemptOutcome, AttemptReport, Call, ContextEvent, Gap, GapCause, Limit, PhaseReport, Remediation,
     RunReport, Wait,
 };
-use crate::contract::{Checkpoint, EscalationReport, ExecutionId, Phase, PhaseExit};
-use crate::policy::Execution;
-use crate::store::{FiledReport, HistoryEvent, HistoryLine, Past, RunRecord, RunStatus};
+use crate::contract::{Checkpoint, EscalationReport, Phase, PhaseExit};
+use crate::events::{AgentActivity, Dated, Event, RunEnd, RunStatus, State};
+use crate::runner::Story;
+use crate::store::{Layout, report_paths};
 
 /// What was seen from outside when the files were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,76 +22,66 @@ pub struct Seen {
     pub working: bool,
 }
 
-/// The report of an execution; `None` when nothing is known of it but that it was begun.
+/// The report of an execution. `logs` are the folders in which the logs of its attempts may be, the first one first.
 #[must_use]
-pub fn fold(past: &Past, seen: Seen) -> Option<RunReport> {
-    let record = past.record.as_ref();
-    let id = record.map(|record| &record.execution_id).or_else(|| Some(&past.checkpoints.first()?.execution_id))?;
-    let last_at = if seen.working { seen.now } else { last_known(past).unwrap_or(seen.now) };
+pub fn fold(story: &Story, layout: &Layout, logs: &[&Path], seen: Seen) -> RunReport {
+    let state = &story.state;
+    let last_at = if seen.working { seen.now } else { last_known(story) };
     let mut walk = Walk { last_at, working: seen.working, ..Walk::new(seen.now) };
-    past.history.iter().for_each(|line| walk.line(line));
+    story.events.iter().for_each(|event| walk.event(event));
     walk.finish();
-    if past.history.is_empty() {
-        walk.attempts = past.checkpoints.iter().filter_map(attempt_of).collect();
+    if walk.attempts.is_empty() {
+        walk.attempts = state.checkpoints.values().filter_map(attempt_of).collect();
     }
     for attempt in &mut walk.attempts {
-        attempt.log = log_of(&past.logs, attempt);
+        attempt.log = logs.iter().find_map(|folder| log_of(folder, attempt));
     }
     let earliest = walk.attempts.iter().map(|attempt| attempt.started_at).min();
-    Some(RunReport {
-        execution_id: id.clone(),
-        status: status(record, seen.working),
-        started_at: record.map(|record| record.started_at).or(earliest).unwrap_or(last_at),
+    RunReport {
+        execution_id: state.execution_id.clone(),
+        status: status(state, seen.working),
+        started_at: earliest.map_or(state.started_at, |earliest| earliest.min(state.started_at)),
         last_at,
-        elapsed_ms: record.map_or(0, |record| u64::try_from(record.counters.elapsed().as_millis()).unwrap_or(u64::MAX)),
-        sessions: record.map_or(0, |record| record.sessions.len()),
-        phases: phases(past, id),
+        elapsed_ms: u64::try_from(state.counters.elapsed().as_millis()).unwrap_or(u64::MAX),
+        sessions: state.sessions.len(),
+        phases: phases(state),
         attempts: walk.attempts,
         waits: walk.waits,
         remediations: walk.remediations,
         context: walk.context,
         limits: walk.limits,
-        calls: past.reports.iter().map(|filed| call(filed, record)).collect(),
+        calls: state.reports.iter().map(|(number, report)| call(*number, report, state, layout)).collect(),
         gaps: walk.gaps,
-        findings: record.map(|record| record.findings.clone()).unwrap_or_default(),
-        unreadable: past.unreadable,
-    })
-}
-
-fn status(record: Option<&RunRecord>, working: bool) -> &'static str {
-    match record.map(|record| record.status) {
-        Some(RunStatus::Running) if !working => "died",
-        Some(status) => status.as_str(),
-        None => "found",
+        findings: state.findings.clone(),
+        last_error: state.last_error.clone(),
+        head: story.head.clone(),
+        unreadable: story.unreadable,
     }
 }
 
-fn last_known(past: &Past) -> Option<Timestamp> {
-    let written = past.record.as_ref().map(|record| record.updated_at);
-    let seen = past.history.last().map(|line| line.at);
-    let ended = past.checkpoints.iter().map(|checkpoint| checkpoint.created_at).max();
-    [written, seen, ended].into_iter().flatten().max()
+fn status(state: &State, working: bool) -> &'static str {
+    match state.status {
+        RunStatus::Running if !working => "died",
+        // Only the checkpoints of another program are known.
+        RunStatus::Ready if state.sessions.is_empty() && !state.checkpoints.is_empty() => "found",
+        status => status.as_str(),
+    }
 }
 
-fn phases(past: &Past, id: &ExecutionId) -> Vec<PhaseReport> {
-    let record = past.record.as_ref();
-    let order = record.map_or_else(|| Phase::ALL.to_vec(), |record| record.phases.clone());
-    // A checkpoint counts only when it is newer than the reopening of its phase.
-    let stale = |phase: &Phase, at: &Timestamp| {
-        !past.checkpoints.iter().any(|checkpoint| checkpoint.phase == *phase && checkpoint.created_at > *at)
-    };
-    let reopened: BTreeSet<Phase> = record
-        .map(|record| record.reopened.iter().filter(|(phase, at)| stale(phase, at)).map(|(phase, _)| *phase).collect())
-        .unwrap_or_default();
-    let active = record.filter(|record| record.status == RunStatus::Running).and_then(|record| record.active.as_ref());
-    let execution = Execution { id, order: &order, checkpoints: &past.checkpoints, reopened: &reopened };
-    let statuses = execution.phase_statuses(active.map(|active| active.phase));
+fn last_known(story: &Story) -> Timestamp {
+    let newest = story.events.last().map_or(story.state.updated_at, |event| event.at);
+    newest.max(story.state.updated_at)
+}
+
+fn phases(state: &State) -> Vec<PhaseReport> {
+    let active = state.active.as_ref().filter(|_| state.status == RunStatus::Running);
+    let statuses = state.phase_statuses(active.map(|active| active.phase));
     let of = |phase: &Phase| {
         let status = statuses.iter().find(|status| status.phase == *phase)?;
-        let checkpoint = past.checkpoints.iter().find(|checkpoint| checkpoint.phase == *phase).cloned();
+        let checkpoint = state.checkpoints.get(phase).cloned();
         Some(PhaseReport { phase: *phase, status: status.status, checkpoint })
     };
-    order.iter().filter_map(of).collect()
+    state.phases.iter().filter_map(of).collect()
 }
 
 /// All that is known of a phase without a history: when it ended and how long it took.
@@ -122,27 +112,26 @@ fn log_of(logs: &Path, attempt: &AttemptReport) -> Option<std::path::PathBuf> {
     path.is_file().then_some(path)
 }
 
-fn call(filed: &FiledReport, record: Option<&RunRecord>) -> Call {
-    let EscalationReport { timestamp, trigger, phase, context, .. } = &filed.report;
-    let answers = record.map_or(&[][..], |record| &record.resolutions);
-    let answer = answers.iter().rfind(|answer| answer.escalation == filed.number).map(|answer| Answer {
+fn call(number: u32, report: &EscalationReport, state: &State, layout: &Layout) -> Call {
+    let EscalationReport { timestamp, trigger, phase, context, .. } = report;
+    let answer = state.resolutions.iter().rfind(|answer| answer.escalation == number).map(|answer| Answer {
         at: answer.at,
         action: answer.resolution.action,
         notes: answer.resolution.notes.clone(),
     });
     let reason = context.suggested_actions.first().map_or("", String::as_str);
     Call {
-        number: filed.number,
+        number,
         at: *timestamp,
         trigger: *trigger,
         phase: *phase,
         reason: reason.strip_prefix("what happened: ").unwrap_or(reason).to_owned(),
-        report: filed.paths.markdown.clone(),
+        report: report_paths(layout, &report.execution_id, number).markdown,
         answer,
     }
 }
 
-/// The history, read line by line.
+/// The story, read event by event.
 struct Walk {
     attempts: Vec<AttemptReport>,
     waits: Vec<Wait>,
@@ -181,17 +170,17 @@ impl Walk {
         }
     }
 
-    fn line(&mut self, line: &HistoryLine) {
+    fn event(&mut self, dated: &Dated) {
         // A clock that was set back must not turn a stretch round.
-        let at = line.at.max(self.before);
-        match &line.event {
-            HistoryEvent::SessionStarted { .. } => self.session_started(at),
-            HistoryEvent::SessionEnded { end } => {
+        let at = dated.at.max(self.before);
+        match &dated.event {
+            Event::SessionStarted { .. } => self.session_started(at),
+            Event::SessionEnded { end } => {
                 self.close(at, AttemptOutcome::Stopped);
-                let cause = if end == "escalated" { GapCause::Human } else { GapCause::Interrupted };
+                let cause = if *end == RunEnd::Escalated { GapCause::Human } else { GapCause::Interrupted };
                 self.session = Session::Ended(at, cause);
             }
-            HistoryEvent::AttemptStarted { phase, attempt } => {
+            Event::AttemptStarted { phase, attempt, .. } => {
                 self.close(at, AttemptOutcome::Lost);
                 self.attempts.push(AttemptReport {
                     phase: *phase,
@@ -203,38 +192,32 @@ impl Walk {
                     log: None,
                 });
             }
-            HistoryEvent::AttemptEnded { exit, reason, .. } => {
+            Event::AttemptEnded { exit, reason, .. } => {
                 self.close(at, outcome(*exit));
                 if let Some(attempt) = self.attempts.last_mut() {
                     attempt.reason.clone_from(reason);
                 }
             }
-            HistoryEvent::BackedOff { phase, delay_ms } => {
+            Event::BackedOff { phase, delay_ms, .. } => {
                 let delay = SignedDuration::from_millis(i64::try_from(*delay_ms).unwrap_or(i64::MAX));
                 let to = at.checked_add(delay).unwrap_or(Timestamp::MAX);
                 self.waits.push(Wait { phase: *phase, from: at, to });
             }
-            HistoryEvent::Remediation { number } => self.remediations.push(Remediation { number: *number, at }),
-            HistoryEvent::ContextCrossed { phase, level, tokens } => {
+            Event::Remediation { number, .. } => self.remediations.push(Remediation { number: *number, at }),
+            Event::ContextCrossed { phase, level, tokens, .. } => {
                 self.context.push(ContextEvent::Crossed { at, phase: *phase, level: *level, tokens: *tokens });
             }
-            HistoryEvent::Compacted { phase, level } => {
+            Event::Compacted { phase, level, .. } => {
                 self.context.push(ContextEvent::Compacted { at, phase: *phase, level: *level });
             }
-            HistoryEvent::AgentCompacted { phase, before, after } => {
+            Event::Agent { phase, agent: AgentActivity::Compacted { before, after } } => {
                 let (before, after) = (*before, *after);
                 self.context.push(ContextEvent::AgentCompacted { at, phase: *phase, before, after });
             }
-            HistoryEvent::LimitReached { phase, until } => {
+            Event::LimitReached { phase, until } => {
                 self.limits.push(Limit { at, phase: *phase, until: *until });
             }
-            HistoryEvent::PhaseSkipped { .. }
-            | HistoryEvent::AgentEnded { .. }
-            | HistoryEvent::GateStarted { .. }
-            | HistoryEvent::PhaseEnded { .. }
-            | HistoryEvent::Escalated { .. }
-            | HistoryEvent::Notified { .. }
-            | HistoryEvent::Other => {}
+            _ => {}
         }
         self.before = at;
     }

@@ -39,7 +39,10 @@ pub fn html(report: &RunReport) -> String {
                     @for phase in &report.phases { (phase_details(phase)) }
                     (steps(report))
                 }
-                footer { "Written by loa-run, as of " (when(report.last_at)) "." }
+                footer {
+                    "Written by loa-run, as of " (when(report.last_at)) "."
+                    @if let Some(head) = &report.head { br; "Head of the journal: " code { (head) } }
+                }
             }
         }
     };
@@ -65,6 +68,7 @@ fn head(report: &RunReport) -> Markup {
             dl.facts {
                 @for (name, value) in &facts { div { dt { (name) } dd { (value) } } }
             }
+            @if let Some(error) = &report.last_error { p { "The last session ended by an error: " (error) } }
             @if report.unreadable > 0 {
                 p { (report.unreadable) " lines of the history could not be read and are missing here." }
             }

@@ -1,12 +1,13 @@
-//! From lines of a history to a report, and to what the page says.
-
-use std::path::PathBuf;
+//! From the story of an execution to a report, and to what the page says.
 
 use jiff::Timestamp;
 
 use super::{AttemptOutcome as O, GapCause, RunReport, Seen, fold, html};
 use crate::contract::{Checkpoint, ExecutionId, Phase, PhaseExit, SessionId};
-use crate::store::{HistoryEvent as E, HistoryLine, Past};
+use crate::events::{CompactionMeans, Dated, Event as E, RunEnd, RunOrigin, State};
+use crate::runner::Story;
+use crate::store::Layout;
+use crate::system::process::Interrupt;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_769_868_000 + second).expect("a time of this century")
@@ -18,19 +19,21 @@ fn id() -> ExecutionId {
 
 fn started() -> E {
     let session = SessionId::new("session-1").expect("not empty");
-    E::SessionStarted { execution: id(), session, resumed: false }
+    let (phases, origin, overrides) = (vec![Phase::Design], RunOrigin::config(), Vec::new());
+    E::SessionStarted { session, pid: 1, resumed: false, swept: 0, phases, origin, overrides }
 }
 
-fn ended(end: &str) -> E {
-    E::SessionEnded { end: end.to_owned() }
+fn ended(end: RunEnd) -> E {
+    E::SessionEnded { end }
 }
 
 fn begins(attempt: u32) -> E {
-    E::AttemptStarted { phase: Phase::Design, attempt }
+    E::AttemptStarted { phase: Phase::Design, attempt, of: 4 }
 }
 
 fn ends(attempt: u32, exit: Option<PhaseExit>) -> E {
-    E::AttemptEnded { phase: Phase::Design, attempt, exit, reason: exit.map(|_| "because".to_owned()) }
+    let reason = exit.map(|_| "because".to_owned());
+    E::AttemptEnded { phase: Phase::Design, attempt, exit, reason, context_tokens: None }
 }
 
 fn checkpoint(summary: &str) -> Checkpoint {
@@ -47,15 +50,25 @@ fn checkpoint(summary: &str) -> Checkpoint {
     }
 }
 
-fn past(lines: &[(i64, E)], checkpoints: Vec<Checkpoint>) -> Past {
-    let line = |(second, event): &(i64, E)| HistoryLine { version: 1, at: at(*second), event: event.clone() };
-    let history = lines.iter().map(line).collect();
-    Past { record: None, checkpoints, history, unreadable: 0, reports: Vec::new(), logs: PathBuf::from("/none") }
+fn backed_off() -> E {
+    let (phase, reason, not_before) = (Phase::Design, String::new(), at(65));
+    E::BackedOff { phase, attempt: 2, failure: None, reason, delay_ms: 60_000, not_before }
 }
 
-fn report(lines: &[(i64, E)], working: bool) -> RunReport {
-    let seen = Seen { now: at(100), working };
-    fold(&past(lines, vec![checkpoint("done")]), seen).expect("an execution")
+fn story(events: &[(i64, E)], checkpoints: Vec<Checkpoint>) -> Story {
+    let event = |(second, event): &(i64, E)| Dated { at: at(*second), event: event.clone() };
+    let mut state = State::new(id(), vec![Phase::Design], RunOrigin::config(), at(50));
+    state.checkpoints = checkpoints.into_iter().map(|checkpoint| (checkpoint.phase, checkpoint)).collect();
+    state.updated_at = at(0);
+    Story { state, events: events.iter().map(event).collect(), head: None, unreadable: 0 }
+}
+
+fn folded(story: &Story, working: bool) -> RunReport {
+    fold(story, &Layout::new("/none"), &[], Seen { now: at(100), working })
+}
+
+fn report(events: &[(i64, E)], working: bool) -> RunReport {
+    folded(&story(events, vec![checkpoint("done")]), working)
 }
 
 #[track_caller]
@@ -71,12 +84,12 @@ fn attempts_end_as_they_ended() {
         (0, started()),
         (1, begins(1)),
         (5, ends(1, Some(PhaseExit::Retry))),
-        (5, E::BackedOff { phase: Phase::Design, delay_ms: 60_000 }),
+        (5, backed_off()),
         (9, begins(2)),
         (11, ends(2, Some(PhaseExit::Blocked))),
         (12, begins(1)),
         (13, ends(1, None)),
-        (14, ended("interrupted")),
+        (14, ended(RunEnd::Interrupted { by: Interrupt::Interrupt })),
     ];
     let report = report(&lines, false);
     attempts(&report, &[(O::Retry, 1, 5), (O::Blocked, 9, 11), (O::Stopped, 12, 13)]);
@@ -90,11 +103,18 @@ fn a_session_that_died_loses_its_attempt_and_leaves_a_gap() {
     let lines = [
         (0, started()),
         (1, begins(1)),
-        (3, E::Compacted { phase: Phase::Design, level: crate::contract::CompactionLevel::Standard }),
+        (
+            3,
+            E::Compacted {
+                phase: Phase::Design,
+                level: crate::contract::CompactionLevel::Standard,
+                means: CompactionMeans::Nobody,
+            },
+        ),
         (40, started()),
         (41, begins(1)),
         (42, ends(1, Some(PhaseExit::Success))),
-        (43, ended("escalated")),
+        (43, ended(RunEnd::Escalated)),
         (90, started()),
         (91, begins(1)),
     ];
@@ -118,15 +138,13 @@ fn without_a_history_the_checkpoints_say_what_they_know() {
     let report = report(&[], false);
     attempts(&report, &[(O::Success, 30, 50)]);
     assert_eq!((report.status, report.started_at), ("found", at(30)));
-    assert_eq!(fold(&past(&[], Vec::new()), Seen { now: at(0), working: false }), None);
 }
 
 #[test]
 fn the_page_asks_for_nothing_and_trusts_nobody() {
     let evil = "</title><script src=http://evil>\"'&amp;\u{1b}[31m";
     let lines = [(0, started()), (1, begins(1)), (2, ends(1, Some(PhaseExit::Success)))];
-    let past = past(&lines, vec![checkpoint(evil)]);
-    let page = html(&fold(&past, Seen { now: at(100), working: false }).expect("an execution"));
+    let page = html(&folded(&story(&lines, vec![checkpoint(evil)]), false));
     assert!(
         !page.contains("<script")
             && !page.contains("href=\"http")

@@ -43,7 +43,13 @@ pub struct RunReport {
     pub gaps: Vec<Gap>,
     /// What the last audit found and nobody mended.
     pub findings: Vec<Finding>,
-    /// Lines of the history that could not be read.
+    /// Why the last session could not go on, when an error ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+    /// The hash of the newest event of its journal: an edit of anything before changes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// Lines of an earlier program's history that could not be read.
     pub unreadable: usize,
 }
 

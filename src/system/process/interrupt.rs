@@ -2,10 +2,12 @@
 
 use std::io;
 
+use serde::{Deserialize, Serialize};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// A wish that we end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Interrupt {
     /// SIGINT: somebody pressed Ctrl-C.
     Interrupt,

@@ -25,5 +25,6 @@ pub use exit::{Exit, signal_name};
 pub use foster::{Foster, bury};
 pub use interrupt::{Interrupt, Interrupts};
 pub use output::{LONGEST_PIECE, Piece, Stream};
+pub use own::own_id;
 pub use running::{Event, Running, kill_group};
 pub use talk::Talk;

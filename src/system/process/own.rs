@@ -36,3 +36,9 @@ pub(in crate::system) fn is_own(pid: u32) -> bool {
 fn own() -> MutexGuard<'static, BTreeSet<u32>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// The number of our own process.
+#[must_use]
+pub fn own_id() -> u32 {
+    std::process::id()
+}

@@ -1,35 +1,43 @@
 //! Asks one agent, outside of a run: once, in a session that is given a name, in an earlier session, or, where an agent
 //! has no sessions, anew with what it said earlier (backend layer: Public API).
 //!
-//! `event` is what watchers are told; `talk` is one invocation; `printed` is what it writes for people. What may pass is
+//! `invocation` is one of them; `printed` is what it writes for people. What may pass is
 //! tried again, in the session that the attempt before worked in: an id that was used up once names no second session.
 
-mod event;
+mod invocation;
 mod printed;
-mod talk;
 
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-pub use event::{AGENT_EVENT, AskEvent, AskListener, Begins};
-
 use self::printed::Printed;
-use super::agent::left;
+use super::driver::{ended, millis};
+use super::in_phase::left;
 use super::port::{AgentEnd, Backend, Capabilities, Session, Surroundings};
-use super::session::new_session;
-use super::stage_files::SESSION_VARIABLE;
-use super::watch::{Stop, signal_or_tick};
 use crate::contract::{ContextLimits, EffortLevel};
+use crate::events::{AgentActivity, Begins};
 use crate::policy::{Backoff, Class, RedactedStream, Redactor, Repeat, Repeats, next_look};
+use crate::runner::session::new_session;
+use crate::runner::stage_files::SESSION_VARIABLE;
+use crate::runner::watch::{Stop, signal_or_tick};
 use crate::system::clock::Moment;
 use crate::system::guard::Guard;
-use crate::system::process::{Interrupt, Interrupts};
+use crate::system::process::{Interrupt, Interrupts, Piece};
 use crate::system::{clock, orphans, sweep};
 
 /// The most bytes of what an agent said earlier that it is told again: of a longer text the end.
 const LONGEST_RETOLD: usize = 64 * 1024;
+
+/// Whoever watches while an agent is asked.
+pub trait AskListener {
+    /// The agent did something.
+    fn on(&mut self, activity: &AgentActivity);
+
+    /// The agent wrote something that is for people, without its secrets.
+    fn wrote(&mut self, piece: &Piece);
+}
 
 /// What is asked, of whom, and within which bounds.
 #[derive(Debug)]
@@ -156,7 +164,8 @@ pub async fn ask(
     let (end, interrupted) = asking.until_over().await;
     let answer = asking.answer(end, interrupted);
     let _ = sweep::end_processes_with(SESSION_VARIABLE, mark.as_str()) + orphans::end();
-    asking.listener.on(&AskEvent::from(&answer));
+    let over = ended(&answer.end, answer.session.clone(), answer.text.clone(), None);
+    asking.listener.on(&over);
     // On the way out by a panic it is not dismissed, and ends what is left.
     asking.guard.dismiss();
     Ok(answer)
@@ -311,7 +320,7 @@ impl Asking<'_> {
 
     async fn wait(&mut self, end: &AgentEnd, until: jiff::Timestamp) -> Option<Interrupt> {
         let (class, evidence) = (end.class.name(), end.evidence.clone());
-        self.listener.on(&AskEvent::Waiting { class, evidence, until });
+        self.listener.on(&AgentActivity::Waiting { class, evidence, until });
         while !left(until).is_zero() {
             if let Some(Stop::Interrupted(interrupt)) = signal_or_tick(self.interrupts, left(until)).await {
                 return Some(interrupt);
@@ -351,10 +360,6 @@ impl Asking<'_> {
 /// that says itself what was wrong, such as a provider that is overloaded, is taken at its word.
 fn stopped_by_denials(class: &Class, denied: usize) -> bool {
     denied > 0 && class.is_blind()
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The prompt of an agent that cannot go on with its session: what it said, and what it is told now.

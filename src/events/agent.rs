@@ -1,30 +1,21 @@
-//! What happens while an agent is asked: a stream for machines, one JSON object a line.
+//! What an agent does, in a phase or outside of a run (backend layer: events).
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Answer;
 use crate::diag::Format;
 use crate::policy::ClassName;
 use crate::schema::Kind;
-use crate::system::process::Piece;
 
-/// Whoever watches while an agent is asked.
-pub trait AskListener {
-    /// Something happened.
-    fn on(&mut self, event: &AskEvent);
-
-    /// The agent wrote something that is for people, without its secrets.
-    fn wrote(&mut self, piece: &Piece);
-}
-
-/// One thing that happened while an agent was asked. A stream that has begun holds exactly one `ended`, as its last line.
+/// Something that an agent did. Of an agent that is asked outside of a run these are the lines of `loa-run agent --json`,
+/// and a stream that has begun holds exactly one `ended`, as its last line; of the agent of a phase they are events of the
+/// execution, or observations: `turn`, `usage`, `said` and `retrying`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Event of an agent")]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub enum AskEvent {
+pub enum AgentActivity {
     /// An invocation begins. The stream goes without it for the first one, where that begins a new session.
     Attempt {
         /// Which one, from 1.
@@ -108,6 +99,9 @@ pub enum AskEvent {
         /// What the agent said last.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<String>,
+        /// Answers of its model, all invocations of the attempt together.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turns: Option<u32>,
     },
 }
 
@@ -125,22 +119,8 @@ pub enum Begins {
     Retold,
 }
 
-impl From<&Answer> for AskEvent {
-    fn from(answer: &Answer) -> Self {
-        let end = &answer.end;
-        Self::Ended {
-            class: end.class.name(),
-            exit_code: end.code,
-            signal: end.signal.clone(),
-            evidence: end.evidence.clone(),
-            session: answer.session.clone(),
-            answer: answer.text.clone(),
-        }
-    }
-}
-
 /// The lines that `loa-run agent --json` prints.
-pub const AGENT_EVENT: Kind = Kind::of::<AskEvent>("agent-event", examples)
+pub const AGENT_EVENT: Kind = Kind::of::<AgentActivity>("agent-event", examples)
     .place("lines of `loa-run agent --json`")
     .written_in(Format::JsonLines);
 

@@ -1,0 +1,402 @@
+//! What can happen to an execution.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{AgentActivity, CycleMark, Dated, RecordedOverride, RunOrigin, State};
+use crate::contract::{
+    Checkpoint, CompactionLevel, EscalationReport, EscalationTrigger, ExecutionId, Finding, Phase, PhaseExit,
+    Resolution, SessionId, WarningLevel,
+};
+use crate::policy::Signature;
+use crate::system::process::Interrupt;
+
+/// Something that happened to an execution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// An execution began; always the first of its journal, or [`Event::ExecutionTakenOver`] is.
+    ExecutionStarted {
+        /// The execution.
+        execution: ExecutionId,
+        /// Its phases, in the order in which they run.
+        phases: Vec<Phase>,
+        /// Where the plan came from.
+        origin: RunOrigin,
+        /// What the command line said over the configuration.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        overrides: Vec<RecordedOverride>,
+    },
+    /// An execution was continued that another program began: an earlier version of this one, or one of which only the
+    /// checkpoints are there and that a human adopted.
+    ExecutionTakenOver {
+        /// What is known of it.
+        state: Box<State>,
+        /// What its files tell of its past, oldest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        history: Vec<Dated>,
+        /// Where that was found.
+        from: String,
+    },
+    /// A session began to work on it.
+    SessionStarted {
+        /// The session.
+        session: SessionId,
+        /// The process.
+        pid: u32,
+        /// Whether an earlier session worked on it.
+        resumed: bool,
+        /// Processes of that session that were still there and were ended.
+        swept: usize,
+        /// The phases, which a reset execution takes from its first session.
+        phases: Vec<Phase>,
+        /// Where the plan comes from now.
+        origin: RunOrigin,
+        /// What the command lines said over the configuration, this one's included.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        overrides: Vec<RecordedOverride>,
+    },
+    /// A session ended without saying so: its process died. Noticed by the next one.
+    SessionDied {
+        /// The session that died.
+        session: SessionId,
+    },
+    /// A session ended by itself.
+    SessionEnded {
+        /// How.
+        end: RunEnd,
+    },
+    /// Time passed that counts towards the limit of the run.
+    TimeCharged {
+        /// How much, in milliseconds.
+        elapsed_ms: u64,
+    },
+    /// An attempt of a phase begins.
+    AttemptStarted {
+        /// The phase.
+        phase: Phase,
+        /// The attempt, from 1.
+        attempt: u32,
+        /// How many there may be.
+        of: u32,
+    },
+    /// An attempt ended.
+    AttemptEnded {
+        /// The phase.
+        phase: Phase,
+        /// The attempt.
+        attempt: u32,
+        /// How; absent when the run was stopped meanwhile.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit: Option<PhaseExit>,
+        /// Why it failed, in one line.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// Tokens in its context, as they were last known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context_tokens: Option<u64>,
+    },
+    /// The gate of a phase begins.
+    GateStarted {
+        /// The phase.
+        phase: Phase,
+    },
+    /// An attempt failed and another follows after a pause.
+    BackedOff {
+        /// The phase.
+        phase: Phase,
+        /// The attempt that follows.
+        attempt: u32,
+        /// What the failure is recognised by.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<Signature>,
+        /// Why it failed, in one line.
+        reason: String,
+        /// The pause, in milliseconds.
+        delay_ms: u64,
+        /// The moment before which the attempt does not begin.
+        not_before: Timestamp,
+    },
+    /// A phase has its outcome, and no retry is left.
+    StageConcluded {
+        /// Its checkpoint, as it was written.
+        checkpoint: Box<Checkpoint>,
+        /// How many attempts it took.
+        attempts: u32,
+        /// How long it took, in milliseconds, the waits between its attempts included.
+        duration_ms: u64,
+        /// What the last failure is recognised by.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<Signature>,
+        /// Whether its context was over.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        overflow: bool,
+        /// Whether the failure is one that remediation answers.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        remediable: bool,
+        /// What the stage found, for an audit.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<Finding>,
+        /// What the work looked like, for an audit that failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cycle: Option<CycleMark>,
+        /// The id of the work tree as it was, where somebody took it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<String>,
+    },
+    /// What follows from the outcome of a phase was decided.
+    NextDecided {
+        /// The phase.
+        phase: Phase,
+        /// What follows.
+        next: NextAction,
+        /// Why, in one line.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
+    /// A phase was passed over.
+    StageSkipped {
+        /// Its checkpoint, which says who decided that and why.
+        checkpoint: Box<Checkpoint>,
+    },
+    /// A failed audit leads back to implementation.
+    Remediation {
+        /// The loop, from 1.
+        number: u32,
+        /// How many there may be.
+        of: u32,
+    },
+    /// A threshold of the context was crossed.
+    ContextCrossed {
+        /// The phase.
+        phase: Phase,
+        /// Where it is now.
+        level: WarningLevel,
+        /// Tokens in the context.
+        tokens: u64,
+        /// Percent of the limit in force.
+        #[serde(default)]
+        percent_used: f64,
+        /// What to do about it.
+        #[serde(default)]
+        recommendation: String,
+    },
+    /// The context is compacted.
+    Compacted {
+        /// The phase.
+        phase: Phase,
+        /// How thoroughly.
+        level: CompactionLevel,
+        /// Who does it.
+        #[serde(default)]
+        means: CompactionMeans,
+    },
+    /// Something that the agent of a phase did.
+    Agent {
+        /// The phase.
+        phase: Phase,
+        /// What it did.
+        agent: AgentActivity,
+    },
+    /// The session of a phase's agent is not gone on with.
+    AgentSessionDropped {
+        /// The phase.
+        phase: Phase,
+    },
+    /// A provider's limit is reached, and the run waits.
+    LimitReached {
+        /// The phase.
+        phase: Phase,
+        /// When it goes on at the latest.
+        until: Timestamp,
+    },
+    /// A human was called.
+    Escalated {
+        /// The number of the report within the execution, from 1.
+        number: u32,
+        /// The report.
+        report: Box<EscalationReport>,
+        /// What happened, in one line.
+        reason: String,
+        /// The call asks for the approval of a deployment.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        approval: bool,
+    },
+    /// A human answered a call.
+    Resolved {
+        /// The number of the report.
+        escalation: u32,
+        /// The answer.
+        resolution: Resolution,
+    },
+    /// People were told of a call, or not.
+    Notified {
+        /// By what: `command` or `webhook`.
+        means: String,
+        /// Why they were not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failed: Option<String>,
+    },
+    /// A checkpoint of a concluded phase was not on disk as the journal has it, and was written again.
+    CheckpointRestored {
+        /// The phase.
+        phase: Phase,
+        /// What was there.
+        found: Found,
+    },
+    /// Something lies in the place of a checkpoint of a phase that is not concluded: it does not count.
+    CheckpointIgnored {
+        /// The phase.
+        phase: Phase,
+        /// What is there.
+        found: Found,
+    },
+    /// A human wants the checkpoint on disk to count in place of the journal's.
+    CheckpointAdopted {
+        /// The checkpoint.
+        checkpoint: Box<Checkpoint>,
+    },
+    /// A human wants a concluded phase to run again.
+    PhaseReopened {
+        /// The phase.
+        phase: Phase,
+    },
+    /// A file in the workspace that people and phases read was written again from the journal.
+    ProjectionRestored {
+        /// Which, relative to the workspace.
+        path: PathBuf,
+    },
+    /// The workspace lies elsewhere than it did.
+    WorkspaceMoved {
+        /// Where it was.
+        from: PathBuf,
+    },
+    /// Every phase is done.
+    ExecutionCompleted,
+    /// Something odd that does not stop the run.
+    Notice {
+        /// What, in one line.
+        text: String,
+    },
+    /// An event of a newer program of the same version.
+    #[serde(other)]
+    Other,
+}
+
+/// What follows from the outcome of a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum NextAction {
+    /// The next phase.
+    Proceed,
+    /// Implementation again, then audit again.
+    Remediate,
+    /// A human.
+    Escalate {
+        /// Why.
+        trigger: EscalationTrigger,
+    },
+}
+
+/// How a session ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum RunEnd {
+    /// Every phase is done.
+    Completed,
+    /// A human is needed.
+    Escalated,
+    /// A signal came; the execution can be resumed.
+    Interrupted {
+        /// Which.
+        by: Interrupt,
+    },
+    /// It cannot go on now and can be resumed later.
+    Paused {
+        /// Why.
+        pause: Pause,
+    },
+    /// Something could not be read or written; the execution can be resumed.
+    Failed {
+        /// What, in one line.
+        error: String,
+    },
+    /// How a session ended that is known from the history of an earlier program.
+    #[serde(other)]
+    Other,
+}
+
+impl RunEnd {
+    /// In one word, for machines.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Escalated => "escalated",
+            Self::Interrupted { .. } => "interrupted",
+            Self::Paused { .. } => "paused",
+            Self::Failed { .. } => "failed",
+            Self::Other => "ended",
+        }
+    }
+}
+
+/// Why an execution cannot go on now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "cause", rename_all = "snake_case")]
+pub enum Pause {
+    /// A provider's limit is reached, and it is lifted later than the run may wait.
+    Limit {
+        /// When, as far as it is known.
+        until: Option<Timestamp>,
+    },
+    /// Somebody stopped the agent.
+    AgentCancelled,
+}
+
+/// Who compacts a context.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactionMeans {
+    /// The configured command.
+    Command,
+    /// The agent, by itself: it was given the limit.
+    Agent,
+    /// The agent, when it is asked to.
+    Request,
+    /// Nobody: the need is recorded.
+    #[default]
+    Nobody,
+}
+
+/// What was found in the place of a checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found {
+    /// Nothing.
+    Missing,
+    /// The beginning of what was written, or an empty file: what a power cut leaves.
+    Torn,
+    /// A checkpoint of this execution with another content.
+    Different,
+    /// A checkpoint of another execution.
+    Foreign,
+    /// Something that is no checkpoint of the phase.
+    NotACheckpoint,
+}
+
+impl Found {
+    /// In words, for people.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Missing => "it was missing",
+            Self::Torn => "only its beginning was there",
+            Self::Different => "its content was changed",
+            Self::Foreign => "it belongs to another execution",
+            Self::NotACheckpoint => "it is no checkpoint",
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! What is known of an execution: the fold of its events.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::Envelope;
+use crate::contract::{
+    Checkpoint, EscalationReport, EscalationTrigger, ExecutionId, ExecutionState, Finding, Phase, PhaseExit,
+    PhaseStatus, Resolution, SessionId,
+};
+use crate::policy::{Execution, Signature, TriggerCounters};
+
+/// One execution: who works on it, what it has concluded, how far its counters are, and what it waits for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// The execution; the same in its checkpoints.
+    pub execution_id: ExecutionId,
+    /// Every process lifetime that worked on it, newest last.
+    pub sessions: Vec<SessionId>,
+    /// The epoch of the newest event: whoever holds a lower one is no longer the owner.
+    pub epoch: u64,
+    /// The number of the newest event.
+    pub seq: u64,
+    /// Where the plan came from.
+    pub origin: RunOrigin,
+    /// What the command line said over the configuration, newest last: a resume goes on with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<RecordedOverride>,
+    /// The phases of this execution, in the order in which they run.
+    pub phases: Vec<Phase>,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When the newest event happened, or the time that the newest document carries, whichever is later.
+    pub updated_at: Timestamp,
+    /// The counters behind the triggers, elapsed time among them.
+    pub counters: TriggerCounters,
+    /// The newest checkpoint of each phase that has one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub checkpoints: BTreeMap<Phase, Checkpoint>,
+    /// Phases that run again although their checkpoint says 0.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub reopened: BTreeSet<Phase>,
+    /// The phase that is being worked on, or was when its session ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<Active>,
+    /// What was decided and has not happened yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<Due>,
+    /// What the last audit found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// What the work looked like when the audit failed last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<CycleMark>,
+    /// Whether a human agreed to the deployment.
+    pub deploy: ApprovalState,
+    /// How many reports were written.
+    pub escalations: u32,
+    /// The reports, by their number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reports: BTreeMap<u32, EscalationReport>,
+    /// The report that waits for its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<PendingEscalation>,
+    /// The answers that were given, newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resolutions: Vec<RecordedResolution>,
+    /// The sessions of agents, by their phase.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub agents: BTreeMap<Phase, AgentState>,
+    /// Tokens in the context, as they were last known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
+    /// Why the last session could not go on, when it ended by an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+}
+
+impl State {
+    /// A new execution, before its first session.
+    #[must_use]
+    pub fn new(execution_id: ExecutionId, phases: Vec<Phase>, origin: RunOrigin, now: Timestamp) -> Self {
+        Self {
+            execution_id,
+            sessions: Vec::new(),
+            epoch: 0,
+            seq: 0,
+            origin,
+            overrides: Vec::new(),
+            phases,
+            status: RunStatus::Ready,
+            started_at: now,
+            updated_at: now,
+            counters: TriggerCounters::default(),
+            checkpoints: BTreeMap::new(),
+            reopened: BTreeSet::new(),
+            active: None,
+            due: None,
+            findings: Vec::new(),
+            cycle: None,
+            deploy: ApprovalState::NotAsked,
+            escalations: 0,
+            reports: BTreeMap::new(),
+            pending: None,
+            resolutions: Vec::new(),
+            agents: BTreeMap::new(),
+            context_tokens: None,
+            last_error: None,
+        }
+    }
+
+    /// The state after these events; `None` when there are none, or the first does not begin an execution.
+    #[must_use]
+    pub fn fold<'a>(envelopes: impl IntoIterator<Item = &'a Envelope>) -> Option<Self> {
+        let mut envelopes = envelopes.into_iter();
+        let mut state = Self::begin(envelopes.next()?)?;
+        for envelope in envelopes {
+            state.apply(envelope);
+        }
+        Some(state)
+    }
+
+    /// A time for the next document: now, and later than every earlier one of this execution.
+    #[must_use]
+    pub fn stamp(&self, now: Timestamp) -> Timestamp {
+        now.max(self.updated_at + SignedDuration::from_millis(1))
+    }
+
+    /// The phase's checkpoint, unless the phase was reopened since.
+    #[must_use]
+    pub fn checkpoint(&self, phase: Phase) -> Option<&Checkpoint> {
+        self.checkpoints.get(&phase).filter(|_| !self.reopened.contains(&phase))
+    }
+
+    /// Whether the phase is done.
+    #[must_use]
+    pub fn is_completed(&self, phase: Phase) -> bool {
+        self.checkpoint(phase).is_some_and(|checkpoint| checkpoint.exit_code == PhaseExit::Success)
+    }
+
+    /// The phase to run next; `None` when all are done.
+    #[must_use]
+    pub fn next_phase(&self) -> Option<Phase> {
+        self.phases.iter().copied().find(|phase| !self.is_completed(*phase))
+    }
+
+    /// The contract's `ExecutionState`.
+    #[must_use]
+    pub fn execution_state(&self) -> ExecutionState {
+        self.with_checkpoints(|execution| execution.state())
+    }
+
+    /// Where each of the eight phases stands; `active` is the phase at work.
+    #[must_use]
+    pub fn phase_statuses(&self, active: Option<Phase>) -> Vec<PhaseStatus> {
+        self.with_checkpoints(|execution| execution.phase_statuses(active))
+    }
+
+    /// The newest checkpoint.
+    #[must_use]
+    pub fn last_checkpoint(&self) -> Option<Checkpoint> {
+        self.with_checkpoints(|execution| execution.last_checkpoint().cloned())
+    }
+
+    fn with_checkpoints<T>(&self, ask: impl FnOnce(Execution<'_>) -> T) -> T {
+        let checkpoints: Vec<Checkpoint> = self.checkpoints.values().cloned().collect();
+        let (id, order) = (&self.execution_id, &self.phases[..]);
+        ask(Execution { id, order, checkpoints: &checkpoints, reopened: &self.reopened })
+    }
+}
+
+/// Where a plan came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunOrigin {
+    /// A configuration's `runtime.phases`, or a plan of its own.
+    pub kind: OriginKind,
+    /// The plan's file, absolute; absent for a configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+}
+
+impl RunOrigin {
+    /// The configuration.
+    #[must_use]
+    pub fn config() -> Self {
+        Self { kind: OriginKind::Config, path: None }
+    }
+}
+
+/// A value that the command line put over the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedOverride {
+    /// The key with dots.
+    pub key: String,
+    /// The value, as it was written.
+    pub value: String,
+    /// The flag that said it.
+    pub flag: String,
+}
+
+/// What kind of file a plan came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OriginKind {
+    /// `.loa.config.yaml`.
+    Config,
+    /// `--plan`.
+    Plan,
+}
+
+/// Where an execution stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// Nothing ran yet: it was reset.
+    Ready,
+    /// A session works on it, or died while it did.
+    Running,
+    /// A signal or an error ended the session; it can be resumed.
+    Interrupted,
+    /// A human is needed.
+    Escalated,
+    /// A human answered; it can be resumed.
+    Resolved,
+    /// Every phase is done.
+    Completed,
+    /// A human ended it.
+    Aborted,
+}
+
+impl RunStatus {
+    /// The word on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Running => "running",
+            Self::Interrupted => "interrupted",
+            Self::Escalated => "escalated",
+            Self::Resolved => "resolved",
+            Self::Completed => "completed",
+            Self::Aborted => "aborted",
+        }
+    }
+}
+
+/// A phase that is being worked on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Active {
+    /// The phase.
+    pub phase: Phase,
+    /// Its attempt, from 1: the one that runs, or that follows a pause.
+    pub attempt: u32,
+    /// What its earlier attempts are recognised by.
+    pub failures: Vec<Option<Signature>>,
+    /// When its first attempt began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<Timestamp>,
+}
+
+/// What was decided after a phase and has not happened yet, because the session died in between.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Due {
+    /// The phase.
+    pub phase: Phase,
+    /// What follows.
+    pub next: super::NextAction,
+    /// Why, in one line.
+    pub reason: String,
+}
+
+/// What the work looked like at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CycleMark {
+    /// The commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// A digest of the work tree; absent outside a git repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// The findings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub findings: Option<Signature>,
+}
+
+/// Whether a human agreed to the deployment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalState {
+    /// Not asked yet.
+    NotAsked,
+    /// Asked; the pending report is about it.
+    Asked,
+    /// Given.
+    Given,
+}
+
+/// A report that waits for its answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingEscalation {
+    /// Its number within the execution, from 1.
+    pub number: u32,
+    /// Why.
+    pub trigger: EscalationTrigger,
+    /// The phase.
+    pub phase: Phase,
+    /// What happened, in one line.
+    #[serde(default)]
+    pub reason: String,
+}
+
+/// An answer that was given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedResolution {
+    /// The number of the report that it answers.
+    pub escalation: u32,
+    /// When.
+    pub at: Timestamp,
+    /// The answer.
+    pub resolution: Resolution,
+}
+
+/// What is known of the agent that works on a phase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentState {
+    /// The backend that the session belongs to.
+    pub backend: String,
+    /// The session to go on with; absent before the agent has named it, and when there is none to go on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}

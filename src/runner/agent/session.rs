@@ -1,0 +1,93 @@
+//! One agent in one attempt of a phase: its session, and what was heard of it.
+
+use std::ffi::OsString;
+use std::rc::Rc;
+
+use jiff::Timestamp;
+
+use super::port::{Backend, Capabilities, Surroundings, Task};
+use crate::contract::{ContextLimits, Phase};
+use crate::runner::engine::Engine;
+use crate::runner::{AgentWork, Stage};
+use crate::system::clock;
+
+/// One agent in one attempt.
+#[derive(Debug)]
+pub(super) struct AgentSession {
+    pub(super) phase: Phase,
+    pub(super) backend: Rc<dyn Backend>,
+    pub(super) work: AgentWork,
+    pub(super) capabilities: Capabilities,
+    surroundings: Surroundings,
+    limits: ContextLimits,
+    /// The session to go on with, as the journal has it.
+    pub(super) known: Option<String>,
+    /// The session that the invocation at hand works in.
+    pub(super) current: Option<String>,
+    /// Invocations so far.
+    pub(super) invocations: u32,
+    pub(super) turns: u32,
+    pub(super) tokens: Option<u64>,
+    /// What it said last.
+    pub(super) said: Option<String>,
+    /// A compaction was asked for in this attempt.
+    pub(super) compacted: bool,
+    /// How often a limit was met.
+    pub(super) limits_met: u32,
+}
+
+impl AgentSession {
+    pub(super) fn begin(
+        engine: &Engine<'_>,
+        stage: &Stage,
+        work: &AgentWork,
+        variables: &[(String, OsString)],
+    ) -> Self {
+        let backend = engine.backends.get(&work.backend).expect("a session begins only with every backend of its plan");
+        let known = engine.journal.state().agents.get(&stage.phase).filter(|agent| agent.backend == work.backend);
+        let surroundings = Surroundings {
+            workspace: engine.layout.workspace().to_path_buf(),
+            variables: variables.to_vec(),
+            withheld: engine.backends.withheld_from(Some(&work.backend)),
+            container: None,
+        };
+        Self {
+            phase: stage.phase,
+            capabilities: backend.capabilities(),
+            backend,
+            work: work.clone(),
+            surroundings,
+            limits: engine.bounds.context,
+            known: known.and_then(|agent| agent.session.clone()),
+            current: None,
+            invocations: 0,
+            turns: 0,
+            tokens: None,
+            said: None,
+            compacted: false,
+            limits_met: 0,
+        }
+    }
+
+    /// The session to go on with, where the backend can.
+    pub(super) fn earlier(&self) -> Option<&str> {
+        self.known.as_deref().filter(|_| self.capabilities.resumes)
+    }
+
+    /// When the subscription may be used again, if its quota is used up.
+    pub(super) fn used_up(&self) -> Option<Timestamp> {
+        self.backend.used_up(&self.surroundings, clock::now().wall())
+    }
+
+    /// What the backend is given.
+    pub(super) fn task<'a>(&'a self, prompt: &'a str) -> Task<'a> {
+        Task {
+            prompt,
+            system: None,
+            max_turns: None,
+            effort: self.work.effort,
+            limits: self.limits,
+            surroundings: &self.surroundings,
+        }
+    }
+}

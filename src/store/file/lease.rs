@@ -1,0 +1,86 @@
+//! What makes one process the owner of a workspace's executions.
+//!
+//! Three witnesses, so that no single one that is taken away lets a second owner in: the lock in the state folder, a lock
+//! on the workspace's folder itself, which also stands where two homes share one volume, and `.loa-run/lock`, which
+//! programs of format 1 take and in which the holder is named for those who see the workspace alone.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::store::{Layout, Place, StoreError};
+use crate::system::clock;
+use crate::system::files;
+use crate::system::lock::{FolderLock, Holder, Lock, LockError};
+
+/// How long a patient claimant waits for an owner that is about to let go.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long any claimant waits where the lock names nobody who lives: somebody may only be looking at it.
+const GLANCE: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Ownership, until it is dropped or the process dies.
+#[derive(Debug)]
+pub(super) struct Lease {
+    state: Lock,
+    _folder: FolderLock,
+    note: Option<Lock>,
+}
+
+impl Lease {
+    /// Takes all three, or says who has them. A patient claimant waits for a holder that is about to let go.
+    pub(super) fn take(place: &Place, layout: &Layout, now: Timestamp, patient: bool) -> Result<Self, StoreError> {
+        files::ensure_folder(&layout.run())?;
+        let began = clock::now();
+        loop {
+            let held = match Self::try_take(place, layout, now) {
+                Ok(lease) => return Ok(lease),
+                Err(held) => held,
+            };
+            let LockError::Held { holder, .. } = &held else { return Err(held.into()) };
+            let dying = holder.as_ref().is_none_or(Holder::is_dying);
+            if !dying || clock::now().since(began) >= if patient { PATIENCE } else { GLANCE } {
+                return Err(held.into());
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn try_take(place: &Place, layout: &Layout, now: Timestamp) -> Result<Self, LockError> {
+        let state = Lock::take(&place.lock(), now)?;
+        let Some(folder) = FolderLock::take(layout.workspace())? else {
+            let holder = Lock::holder(&layout.lock())?;
+            return Err(LockError::Held { path: layout.workspace().to_path_buf(), holder });
+        };
+        // One that another user left cannot be opened; the other two witnesses stand.
+        let note = match Lock::take(&layout.lock(), now) {
+            Err(LockError::File(error)) if error.source.kind() == std::io::ErrorKind::PermissionDenied => None,
+            note => Some(note?),
+        };
+        Ok(Self { state, _folder: folder, note })
+    }
+
+    /// Who works on the workspace; `None` when nobody does.
+    pub(super) fn holder(place: &Place, layout: &Layout) -> Result<Option<Holder>, StoreError> {
+        if let Some(holder) = Lock::holder(&place.lock())? {
+            return Ok(Some(holder));
+        }
+        if let Some(holder) = Lock::holder(&layout.lock())? {
+            return Ok(Some(holder));
+        }
+        let unnamed = Holder { pid: 0, since: Timestamp::UNIX_EPOCH, ending: false };
+        Ok(FolderLock::is_held(layout.workspace())?.then_some(unnamed))
+    }
+
+    /// Whether the lock's file still has its name.
+    pub(super) fn is_held(&self) -> bool {
+        self.state.has_its_name()
+    }
+
+    /// Lets whoever waits know that this owner is about to let go.
+    pub(super) fn say_ending(&mut self) {
+        // Only a courtesy: without it the next one is told who is there.
+        let _ = self.state.say_ending();
+        let _ = self.note.as_mut().map(Lock::say_ending);
+    }
+}

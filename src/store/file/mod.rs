@@ -1,0 +1,168 @@
+//! The store of one machine: files, locks, and one process at a time.
+//!
+//! `journal` is the form of an execution's journal; `lease` is what makes one process the owner.
+
+mod journal;
+mod lease;
+
+use jiff::Timestamp;
+
+pub use self::journal::Head;
+use self::journal::{Contents, OpenJournal, read};
+use self::lease::Lease;
+use super::format::bytes;
+use super::layout::folder_name;
+use super::{Claimed, Durability, Layout, Place, Recorded, RunStore, StoreError, Summary};
+use crate::contract::ExecutionId;
+use crate::events::{Envelope, State};
+use crate::system::files::{self, Privacy};
+use crate::system::lock::Holder;
+
+/// Executions as files under a [`Place`].
+#[derive(Debug)]
+pub struct FileStore {
+    place: Place,
+    layout: Layout,
+    lease: Option<Lease>,
+    journal: Option<OpenJournal>,
+}
+
+impl FileStore {
+    /// The store of a workspace. Nothing is read or made yet.
+    #[must_use]
+    pub fn new(place: Place, layout: Layout) -> Self {
+        Self { place, layout, lease: None, journal: None }
+    }
+
+    /// Where its files lie.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    fn current_name(&self) -> Result<Option<ExecutionId>, StoreError> {
+        let Some(bytes) = bytes(&self.place.current())? else { return Ok(None) };
+        let path = self.place.current();
+        let invalid = |findings: &str| StoreError::Invalid { path: path.clone(), findings: findings.to_owned() };
+        let name = String::from_utf8(bytes).map_err(|_| invalid("it is no text"))?;
+        ExecutionId::new(name.trim()).map(Some).map_err(|_| invalid("it names no execution"))
+    }
+
+    fn contents(&self, execution: &ExecutionId) -> Result<Option<Contents>, StoreError> {
+        read(&self.place.journal(execution))
+    }
+
+    fn recorded(&self, execution: &ExecutionId) -> Result<Option<Recorded>, StoreError> {
+        let Some(contents) = self.contents(execution)? else { return Ok(None) };
+        let head = contents.head();
+        let state = State::fold(&contents.envelopes);
+        // A journal whose very first event was torn has begun nothing.
+        Ok(state.map(|state| Recorded { state, envelopes: contents.envelopes, heads: contents.heads, head }))
+    }
+}
+
+impl RunStore for FileStore {
+    fn claim(&mut self, now: Timestamp, patient: bool) -> Result<Claimed, StoreError> {
+        let moved_from = self.place.establish()?;
+        if self.lease.is_none() {
+            self.lease = Some(Lease::take(&self.place, &self.layout, now, patient)?);
+        }
+        Ok(Claimed { moved_from })
+    }
+
+    fn say_ending(&mut self) {
+        if let Some(lease) = &mut self.lease {
+            lease.say_ending();
+        }
+    }
+
+    fn holder(&self) -> Result<Option<Holder>, StoreError> {
+        Lease::holder(&self.place, &self.layout)
+    }
+
+    fn current(&self) -> Result<Option<Recorded>, StoreError> {
+        let Some(name) = self.current_name()? else { return Ok(None) };
+        self.recorded(&name)
+    }
+
+    fn read(&self, execution: &ExecutionId) -> Result<Option<Recorded>, StoreError> {
+        self.recorded(execution)
+    }
+
+    fn executions(&self) -> Result<Vec<Summary>, StoreError> {
+        let current = self.current_name()?;
+        let mut summaries = Vec::new();
+        for folder in files::list(&self.place.runs())? {
+            let path = folder.join("journal.jsonl");
+            let written = files::modified(&path).unwrap_or_default();
+            let recorded = read(&path).ok().flatten();
+            let state = recorded.as_ref().and_then(|contents| State::fold(&contents.envelopes));
+            let newest = recorded.and_then(|contents| contents.envelopes.last().map(|newest| newest.at));
+            let named = folder.file_name().and_then(|name| ExecutionId::new(name.to_string_lossy()).ok());
+            let Some(execution) = state.as_ref().map(|state| state.execution_id.clone()).or(named) else { continue };
+            summaries.push(Summary {
+                is_current: current.as_ref() == Some(&execution),
+                execution,
+                status: state.as_ref().map(|state| state.status),
+                started_at: state.map_or(written, |state| state.started_at),
+                updated_at: newest.unwrap_or(written),
+                bytes: files::size_of_tree(&folder),
+            });
+        }
+        summaries.sort_by_key(|summary| summary.started_at);
+        Ok(summaries)
+    }
+
+    fn remove(&mut self, execution: &ExecutionId) -> Result<(), StoreError> {
+        self.held()?;
+        assert!(self.current_name()?.as_ref() != Some(execution), "the present execution is never removed");
+        Ok(files::remove_tree(&self.place.run(execution))?)
+    }
+
+    fn begin(&mut self, execution: &ExecutionId, first: &Envelope) -> Result<(), StoreError> {
+        self.held()?;
+        files::ensure_private_folder(&self.place.run(execution))?;
+        let path = self.place.journal(execution);
+        // A start that died before it was the present one has left a journal of one event.
+        files::remove(&path)?;
+        self.journal = Some(OpenJournal::create(&path, first)?);
+        let name = format!("{execution}\n");
+        Ok(files::write_durably(&self.place.current(), name.as_bytes(), Privacy::Private)?)
+    }
+
+    fn open(&mut self, execution: &ExecutionId) -> Result<(), StoreError> {
+        self.held()?;
+        let path = self.place.journal(execution);
+        let contents = read(&path)?.ok_or(StoreError::Superseded { epoch: 0 })?;
+        self.journal = Some(OpenJournal::open(&path, &contents)?);
+        Ok(())
+    }
+
+    fn append(&mut self, envelopes: &[Envelope], durability: Durability) -> Result<(), StoreError> {
+        self.held()?;
+        let journal = self.journal.as_mut().expect("an execution is begun or opened before anything is appended");
+        journal.append(envelopes, durability == Durability::Synced)
+    }
+
+    fn head(&self) -> Head {
+        self.journal.as_ref().map(|journal| journal.head().clone()).unwrap_or_default()
+    }
+}
+
+impl FileStore {
+    fn held(&self) -> Result<(), StoreError> {
+        match &self.lease {
+            Some(lease) if lease.is_held() => Ok(()),
+            // Somebody took the lock's file away; whoever made a new one has the higher epoch.
+            _ => {
+                let newest = self.current().ok().flatten();
+                Err(StoreError::Superseded { epoch: newest.map_or(0, |recorded| recorded.state.epoch) })
+            }
+        }
+    }
+}
+
+/// The folder of an execution that a name on the command line means; names are file names.
+pub(super) fn is_named(execution: &ExecutionId, name: &str) -> bool {
+    execution.as_str() == name || folder_name(execution) == name
+}

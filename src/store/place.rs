@@ -1,0 +1,436 @@
+//! Where the state of a workspace's executions lies, and which workspace is which.
+//!
+//! The state lies where neither git nor a phase cleans up: under the folder that `runtime.state` or `LOA_RUN_STATE` names,
+//! else under `$XDG_STATE_HOME/loa-run/`, or under `$GIT_DIR/loa-run/` where the home does not outlive a restart and the
+//! repository does. In it every workspace has a folder named after the workspace's id.
+//!
+//! The id stands in `$GIT_DIR/loa-run-id` of a repository or worktree, elsewhere in `.loa-run/id`. The rule, in order:
+//!
+//! 1. A state folder that knows this very folder (its device, inode and time of birth) is its own, whatever the id says.
+//! 2. An id whose state folder knows a folder that is still there, elsewhere, was copied: this folder gets an id of its own.
+//! 3. An id whose state folder knows a folder that is gone is that of a workspace that moved to another disk or came back
+//!    from a backup: it is found again.
+//! 4. Otherwise the workspace has no state here. An id that it brought along is kept.
+//!
+//! So a second worktree, a clone at the same path and a copy are told apart, and a workspace that was moved is found.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::StoreError;
+use super::format::bytes;
+use super::layout::folder_name;
+use crate::contract::{ExecutionId, Phase};
+use crate::system::files::{self, FolderIdentity, Privacy};
+use crate::system::{env, ids};
+
+/// The newest version of `workspace.json`.
+const PLACE_VERSION: u32 = 1;
+
+/// Why the state lies where it lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// `runtime.state` or `LOA_RUN_STATE` says so.
+    Named,
+    /// The folder for the state of the user's programs.
+    Home,
+    /// The repository, because the home does not outlive a restart.
+    Repository,
+    /// The workspace itself, for want of a home and a repository.
+    Workspace,
+}
+
+impl Basis {
+    /// In words, for people.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Named => "as `runtime.state` or LOA_RUN_STATE says",
+            Self::Home => "in the folder for the state of your programs",
+            Self::Repository => "in the repository's own folder, because the home does not outlive a restart",
+            Self::Workspace => "in the workspace, for want of a home and a repository: `git clean` would delete it",
+        }
+    }
+}
+
+/// The state of one workspace: its paths. Nothing is made before [`Place::establish`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    workspace: PathBuf,
+    base: PathBuf,
+    basis: Basis,
+    id: String,
+    identity: FolderIdentity,
+    moved_from: Option<PathBuf>,
+}
+
+/// `workspace.json`: which workspace a state folder belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Known {
+    version: u32,
+    id: String,
+    path: PathBuf,
+    folder: FolderIdentity,
+}
+
+impl Place {
+    /// Finds the state of a workspace, or where it would be. `named` is the folder that the configuration names.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a file cannot be read.
+    pub fn find(workspace: &Path, named: Option<&Path>) -> Result<Self, StoreError> {
+        let (base, basis) = base(workspace, named);
+        let identity = FolderIdentity::of(workspace)?;
+        let told = read_id(workspace);
+        let (id, moved_from) = recognise(&base, workspace, identity, told)?;
+        Ok(Self { workspace: workspace.to_path_buf(), base, basis, id, identity, moved_from })
+    }
+
+    /// Makes the folder, and writes down which workspace it belongs to. Returns where the workspace was before, when it
+    /// moved.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    ///
+    /// # Panics
+    /// Never: what is written is plain data.
+    pub fn establish(&mut self) -> Result<Option<PathBuf>, StoreError> {
+        files::ensure_private_folder(&self.folder())?;
+        let (version, id) = (PLACE_VERSION, self.id.clone());
+        let known = Known { version, id, path: self.workspace.clone(), folder: self.identity };
+        if read_known(&self.folder())?.as_ref() != Some(&known) {
+            let text = serde_json::to_string_pretty(&known).expect("plain data") + "\n";
+            files::write_durably(&self.folder().join("workspace.json"), text.as_bytes(), Privacy::Private)?;
+        }
+        if read_id(&self.workspace).as_ref() != Some(&self.id) {
+            write_id(&self.workspace, &self.id)?;
+        }
+        Ok(self.moved_from.take())
+    }
+
+    /// The workspace.
+    #[must_use]
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// The folder of all workspaces' state.
+    #[must_use]
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// Why it lies there.
+    #[must_use]
+    pub fn basis(&self) -> Basis {
+        self.basis
+    }
+
+    /// The folder of this workspace's state.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        self.base.join(&self.id)
+    }
+
+    /// `lock`: held while somebody works on the workspace.
+    pub(super) fn lock(&self) -> PathBuf {
+        self.folder().join("lock")
+    }
+
+    /// `current`: the name of the execution that the workspace works on.
+    pub(super) fn current(&self) -> PathBuf {
+        self.folder().join("current")
+    }
+
+    /// `halt`: there while somebody asks the running process to stop.
+    #[must_use]
+    pub fn halt_request(&self) -> PathBuf {
+        self.folder().join("halt")
+    }
+
+    /// `runs/`: the executions.
+    pub(super) fn runs(&self) -> PathBuf {
+        self.folder().join("runs")
+    }
+
+    /// `runs/<execution>/`.
+    #[must_use]
+    pub fn run(&self, execution: &ExecutionId) -> PathBuf {
+        self.runs().join(folder_name(execution))
+    }
+
+    /// `runs/<execution>/journal.jsonl`.
+    pub(super) fn journal(&self, execution: &ExecutionId) -> PathBuf {
+        self.run(execution).join("journal.jsonl")
+    }
+
+    /// `runs/<execution>/observations.jsonl`: what was seen while stages ran.
+    #[must_use]
+    pub fn observations(&self, execution: &ExecutionId) -> PathBuf {
+        self.run(execution).join("observations.jsonl")
+    }
+
+    /// `runs/<execution>/logs/`: what the attempts wrote.
+    #[must_use]
+    pub fn logs(&self, execution: &ExecutionId) -> PathBuf {
+        self.run(execution).join("logs")
+    }
+
+    /// `runs/<execution>/logs/<phase>-<attempt>.log`.
+    #[must_use]
+    pub fn log(&self, execution: &ExecutionId, phase: Phase, attempt: u32) -> PathBuf {
+        self.logs(execution).join(format!("{phase}-{attempt}.log"))
+    }
+}
+
+fn base(workspace: &Path, named: Option<&Path>) -> (PathBuf, Basis) {
+    if let Some(named) = named {
+        return (workspace.join(named), Basis::Named);
+    }
+    let home = env::state_home().map(|home| home.join("loa-run"));
+    let repository = git_folder(workspace).map(|folder| folder.join("loa-run"));
+    choose(home, repository, workspace, files::is_volatile)
+}
+
+/// Chooses between the home, the repository and the workspace by what outlives a restart.
+fn choose(
+    home: Option<PathBuf>,
+    repository: Option<PathBuf>,
+    workspace: &Path,
+    is_volatile: impl Fn(&Path) -> Option<bool>,
+) -> (PathBuf, Basis) {
+    let is_lost = |path: &Path| is_volatile(path) == Some(true);
+    match (home, repository) {
+        (Some(home), Some(repository)) if is_lost(&home) && !is_lost(&repository) => (repository, Basis::Repository),
+        (Some(home), _) => (home, Basis::Home),
+        (None, Some(repository)) => (repository, Basis::Repository),
+        (None, None) => (workspace.join(".loa-run/state"), Basis::Workspace),
+    }
+}
+
+/// The repository's own folder, for a workspace that is the top of a repository or of a worktree.
+fn git_folder(workspace: &Path) -> Option<PathBuf> {
+    let dot_git = workspace.join(".git");
+    if dot_git.is_dir() {
+        return Some(dot_git);
+    }
+    let text = String::from_utf8(files::read(&dot_git, 4096).ok()?).ok()?;
+    let folder = workspace.join(text.strip_prefix("gitdir:")?.trim());
+    folder.is_dir().then_some(folder)
+}
+
+fn id_file(workspace: &Path) -> PathBuf {
+    git_folder(workspace).map_or_else(|| workspace.join(".loa-run/id"), |folder| folder.join("loa-run-id"))
+}
+
+fn read_id(workspace: &Path) -> Option<String> {
+    let path = id_file(workspace);
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    let text = is_file.then(|| files::read(&path, 100).ok()).flatten()?;
+    let text = String::from_utf8(text).ok()?;
+    let id = text.trim();
+    let is_id = id.len() == 32 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    is_id.then(|| id.to_owned())
+}
+
+fn write_id(workspace: &Path, id: &str) -> Result<(), StoreError> {
+    let path = id_file(workspace);
+    files::ensure_folder(path.parent().unwrap_or(workspace))?;
+    // What cannot be written here is found by the folder's own identity next time.
+    match files::write_durably(&path, format!("{id}\n").as_bytes(), Privacy::Shared) {
+        Err(error) if error.source.kind() == std::io::ErrorKind::PermissionDenied => Ok(()),
+        written => Ok(written?),
+    }
+}
+
+/// The id of a workspace by the rule above, and where it was when it moved.
+fn recognise(
+    base: &Path,
+    workspace: &Path,
+    identity: FolderIdentity,
+    told: Option<String>,
+) -> Result<(String, Option<PathBuf>), StoreError> {
+    let by_id = told.as_ref().map(|id| read_known(&base.join(id))).transpose()?.flatten();
+    let is_this = |known: &Known| {
+        // Without a time of birth a number may have passed to another folder.
+        known.folder == identity && (identity.born.is_some() || known.path == workspace)
+    };
+    let found = match by_id.clone().filter(is_this) {
+        Some(known) => Some(known),
+        None => all_known(base)?.into_iter().find(is_this),
+    };
+    if let Some(known) = found {
+        return Ok((known.id, (known.path != workspace).then_some(known.path)));
+    }
+    match (told, by_id) {
+        (Some(_), Some(known)) if is_still_there(&known) => Ok((fresh_id(), None)),
+        (Some(id), Some(known)) => Ok((id, (known.path != workspace).then_some(known.path))),
+        (Some(id), None) => Ok((id, None)),
+        (None, _) => Ok((fresh_id(), None)),
+    }
+}
+
+fn is_still_there(known: &Known) -> bool {
+    FolderIdentity::of(&known.path).is_ok_and(|now| now == known.folder)
+}
+
+fn fresh_id() -> String {
+    ids::uuid().replace('-', "")
+}
+
+fn read_known(folder: &Path) -> Result<Option<Known>, StoreError> {
+    #[derive(Deserialize)]
+    struct Head {
+        version: u64,
+    }
+    let path = folder.join("workspace.json");
+    let Some(bytes) = bytes(&path)? else { return Ok(None) };
+    let head = serde_json::from_slice::<Head>(&bytes).ok();
+    if let Some(newer) = head.filter(|head| head.version > u64::from(PLACE_VERSION)) {
+        return Err(StoreError::Newer { path, found: newer.version, known: PLACE_VERSION });
+    }
+    // One that a power cut tore names no workspace; the next owner writes it again.
+    Ok(serde_json::from_slice(&bytes).ok())
+}
+
+/// The workspaces whose state lies under a folder.
+fn all_known(base: &Path) -> Result<Vec<Known>, StoreError> {
+    let folders = files::list(base)?;
+    let known = folders.iter().filter_map(|folder| read_known(folder).transpose());
+    known.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(workspace: &Path, base: &Path) -> Place {
+        Place::find(workspace, Some(base)).expect("found")
+    }
+
+    fn established(workspace: &Path, base: &Path) -> String {
+        let mut place = place(workspace, base);
+        place.establish().expect("made");
+        place.id
+    }
+
+    /// A folder with workspaces `one` and, below it, the state.
+    fn two() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (one, base) = (folder.path().join("one"), folder.path().join("state"));
+        files::ensure_folder(&one).expect("made");
+        (folder, one, base)
+    }
+
+    fn run(program: &str, arguments: &[&str]) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let command = crate::system::process::Command::new(program).args(arguments);
+        let minute = std::time::Duration::from_mins(1);
+        let captured = runtime.block_on(crate::system::process::capture(&command, 1 << 16, minute));
+        assert!(matches!(captured.exit, crate::system::process::Exit::Exited(0)), "{program} {arguments:?}");
+    }
+
+    fn text(path: &Path) -> &str {
+        path.to_str().expect("UTF-8")
+    }
+
+    #[test]
+    fn a_workspace_that_was_moved_is_found_and_a_copy_is_told_apart() {
+        for git in [false, true] {
+            let (folder, one, base) = two();
+            if git {
+                run("git", &["init", "-q", text(&one)]);
+            }
+            let id = established(&one, &base);
+            assert_eq!(established(&one, &base), id, "the same again");
+            let copy = folder.path().join("copy");
+            run("cp", &["-a", text(&one), text(&copy)]);
+            let of_copy = established(&copy, &base);
+            assert_ne!(of_copy, id, "git {git}");
+            let two = folder.path().join("two");
+            run("mv", &[text(&one), text(&two)]);
+            let mut moved = place(&two, &base);
+            assert_eq!((moved.id.clone(), moved.establish().expect("made")), (id.clone(), Some(one.clone())));
+            assert_eq!(place(&two, &base).moved_from, None, "said once");
+            assert_eq!(established(&copy, &base), of_copy);
+        }
+    }
+
+    #[test]
+    fn what_loses_its_id_is_found_by_its_folder_and_a_clone_at_the_same_path_is_another() {
+        let (folder, one, base) = two();
+        let id = established(&one, &base);
+        files::remove_tree(&one.join(".loa-run")).expect("removed");
+        assert_eq!(established(&one, &base), id, "rm -rf .loa-run");
+        files::replace(&one.join(".loa-run/id"), b"0123456789abcdef0123456789abcdef\n", Privacy::Shared)
+            .expect("forged");
+        assert_eq!(established(&one, &base), id, "a forged id");
+        for nonsense in ["", "../../etc", "ABCDEF", "0123456789abcdef0123456789abcdeg"] {
+            files::replace(&one.join(".loa-run/id"), nonsense.as_bytes(), Privacy::Shared).expect("forged");
+            assert_eq!(established(&one, &base), id, "{nonsense}");
+        }
+        // Gone, and another folder at its path; the first inode is kept in use so that the host cannot give it away again.
+        let aside = folder.path().join("aside");
+        run("mv", &[text(&one), text(&aside)]);
+        run("git", &["init", "-q", text(&one)]);
+        assert_ne!(established(&one, &base), id);
+    }
+
+    #[test]
+    fn a_second_worktree_has_a_state_of_its_own() {
+        let (folder, one, base) = two();
+        run("git", &["init", "-q", text(&one)]);
+        let commit = ["-C", text(&one), "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty"];
+        run("git", &[&commit[..], &["-m", "first"]].concat());
+        let id = established(&one, &base);
+        let two = folder.path().join("two");
+        run("git", &["-C", text(&one), "worktree", "add", "-q", text(&two)]);
+        let other = established(&two, &base);
+        assert_ne!(other, id);
+        assert!(id_file(&two).starts_with(one.join(".git/worktrees")) && read_id(&two) == Some(other));
+        run("git", &["-C", text(&one), "clean", "-fdxq"]);
+        assert_eq!(established(&one, &base), id);
+    }
+
+    #[test]
+    fn a_workspace_that_came_back_from_a_backup_is_found() {
+        let (folder, one, base) = two();
+        let id = established(&one, &base);
+        let backup = folder.path().join("backup");
+        run("cp", &["-a", text(&one), text(&backup)]);
+        run("rm", &["-rf", text(&one)]);
+        run("mv", &[text(&backup), text(&one)]);
+        assert_eq!(established(&one, &base), id);
+    }
+
+    #[test]
+    fn the_state_lies_where_it_outlives_a_restart() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        let rows = [
+            (path("/home"), path("/git"), &[][..], "/home", Basis::Home),
+            (path("/home"), path("/git"), &["/home"], "/git", Basis::Repository),
+            (path("/home"), path("/git"), &["/home", "/git"], "/home", Basis::Home),
+            (path("/home"), None, &["/home"], "/home", Basis::Home),
+            (None, path("/git"), &[], "/git", Basis::Repository),
+            (None, None, &[], "/work/.loa-run/state", Basis::Workspace),
+        ];
+        for (home, repository, volatile, base, basis) in rows {
+            let is_volatile = |path: &Path| Some(volatile.iter().any(|other| path == Path::new(other)));
+            let chosen = choose(home.clone(), repository.clone(), Path::new("/work"), is_volatile);
+            assert_eq!(chosen, (PathBuf::from(base), basis), "{home:?} {repository:?} {volatile:?}");
+        }
+    }
+
+    #[test]
+    fn folders_are_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_folder, one, base) = two();
+        established(&one, &base);
+        let place = place(&one, &base);
+        for folder in [base, place.folder()] {
+            let mode = std::fs::metadata(folder).expect("there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o700);
+        }
+    }
+}
