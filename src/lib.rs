@@ -12,10 +12,11 @@
 //! 7  cli        the only place that prints, parses arguments and chooses an exit code
 //! 6  report     one report value, one renderer a format
 //! 5  conform    ledger, cases, probe, driver, observation, verdicts, cells
-//! 4  backend    adapters behind the Backend port: one agent program each
-//! 3  runner     the engine: attempts, gates, remediation, resume, escalation; the Backend port
+//! 5  backend    adapters behind the Backend port: one agent program each
+//! 4  runner     the engine: attempts, gates, remediation, resume, escalation; the Backend port
+//! 3  store      RunStore, the port: the journal under a lease; its projections: checkpoints, reports
 //! 2  config     .loa.config.yaml, environment and flags, resolved, each value with its origin
-//! 2  store      what survives on disk: checkpoints, reports, the run's record
+//! 2  events     the one vocabulary of what happens, and the state as a fold over it
 //! 1  policy     every rule that decides, pure: exits, backoff, context, triggers
 //! 1  schema     kinds of documents, and the check against their schema
 //! 0  contract   the words of the contract
@@ -27,7 +28,9 @@
 //! # How data flows
 //!
 //! *Running*: `config` resolves values, `runner` starts a stage through `system` and learns how it ended; `policy` says
-//! what that means; `store` writes the checkpoint before the next stage starts; `cli` tells the people.
+//! what that means. What happened becomes an event; `store` appends it to the journal, which lies where no phase cleans
+//! up, and what is known of the execution is the fold of its `events`. Checkpoints and reports in the workspace are
+//! written from that, compared with it, and never believed against it. `cli` and `report` read events, and tell the people.
 //!
 //! *Validating*: `diag` reads a document into values that know their places, `schema` checks them and explains each
 //! error, `cli` prints it.

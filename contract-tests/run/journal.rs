@@ -51,6 +51,7 @@ fn a_forged_checkpoint_counts_neither_at_once_nor_after_an_interruption() {
             workspace.resume().exits(2).says(&["a checkpoint of audit that this run did not write does not count"]);
         } else {
             let ran = workspace.run().exits(2);
+            assert!(ran.stderr.contains("a checkpoint of audit that this run did not write"), "{}", ran.stderr);
             if how == "exit 2" {
                 workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
                 workspace.plan(&[
@@ -59,9 +60,7 @@ fn a_forged_checkpoint_counts_neither_at_once_nor_after_an_interruption() {
                     ("submit", "true"),
                     ("deploy", "true"),
                 ]);
-                workspace.resume().exits(2).says(&["a checkpoint of audit", "does not count"]);
-            } else {
-                assert!(ran.stderr.contains("does not count"), "{}", ran.stderr);
+                workspace.resume().exits(2);
             }
         }
         assert_eq!(workspace.starts("audit"), 1, "{how}");
@@ -198,7 +197,7 @@ fn what_a_power_cut_tears_in_the_workspace_is_written_again() {
     workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
     for cut in [0, 1, whole.len() / 2, whole.len() - 1] {
         workspace.write(".loa-checkpoint/discovery.yaml", &whole[..cut]);
-        workspace.write(".loa-checkpoint/context-state.yaml", &context[..cut.min(context.len() - 1)]);
+        workspace.write(".loa-checkpoint/context-state.yaml", &context[..cut.min(context.len() / 2)]);
         workspace
             .resume()
             .exits(2)

@@ -27,6 +27,7 @@ pub(super) const SESSION_VARIABLE: &str = "LOA_SESSION_ID";
 /// The paths of one attempt.
 #[derive(Debug, Clone)]
 pub(super) struct StageFiles {
+    workspace: PathBuf,
     pub(super) result: PathBuf,
     pub(super) signals: PathBuf,
     pub(super) events: PathBuf,
@@ -38,6 +39,7 @@ impl StageFiles {
         let folder = layout.stage(stage.phase, attempt);
         files::empty_folder(&folder)?;
         let paths = Self {
+            workspace: layout.workspace().to_path_buf(),
             result: folder.join("result.json"),
             signals: folder.join("signals.jsonl"),
             events: folder.join("events.jsonl"),
@@ -48,7 +50,8 @@ impl StageFiles {
 
     /// Makes the folder and the signal file again where the stage, or git in it, took them away; whether that was so.
     pub(super) fn restore(&self) -> Result<bool, FileError> {
-        if self.signals.exists() {
+        // A workspace that was itself moved away is not made again: that would only be in the way of what comes back.
+        if self.signals.exists() || !self.workspace.is_dir() {
             return Ok(false);
         }
         files::ensure_folder(self.signals.parent().unwrap_or(&self.signals))?;

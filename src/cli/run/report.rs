@@ -31,6 +31,9 @@ pub(super) fn report(
         }
     }
     let path = output.map_or_else(|| default_output(&here.layout, execution), Path::to_path_buf);
+    if let (None, Some(folder)) = (output, path.parent()) {
+        files::ensure_folder(folder).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
+    }
     // What phases wrote about themselves is nobody else's business.
     let written = files::write_durably(&path, html(&report).as_bytes(), Privacy::Private);
     written.map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;

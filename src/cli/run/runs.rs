@@ -96,7 +96,9 @@ fn chosen(known: &[Summary], now: Timestamp, older_than: Option<u32>, keep: Opti
     };
     let numbered = past.into_iter().enumerate();
     let gone = numbered.filter(|(rank, summary)| kept.is_some_and(|kept| *rank >= kept) || is_old(summary));
-    gone.map(|(_, summary)| summary).collect()
+    let mut gone: Vec<&Summary> = gone.map(|(_, summary)| summary).collect();
+    gone.sort_by_key(|summary| summary.started_at);
+    gone
 }
 
 #[cfg(test)]
@@ -120,10 +122,10 @@ mod tests {
             let gone = chosen(&known, at(5), older_than, keep);
             gone.iter().map(|summary| summary.execution.to_string()).collect::<Vec<_>>()
         };
-        assert_eq!(names(None, Some(3)), ["exec-2", "exec-1"], "the present one counts");
-        assert_eq!(names(None, Some(0)), ["exec-4", "exec-3", "exec-2", "exec-1"]);
+        assert_eq!(names(None, Some(3)), ["exec-1", "exec-2"], "the present one counts");
+        assert_eq!(names(None, Some(0)), ["exec-1", "exec-2", "exec-3", "exec-4"]);
         assert_eq!(names(None, Some(9)), Vec::<String>::new());
-        assert_eq!(names(Some(2), None), ["exec-2", "exec-1"]);
+        assert_eq!(names(Some(2), None), ["exec-1", "exec-2"]);
         assert_eq!(names(Some(3), Some(4)), ["exec-1"], "either is reason enough");
     }
 }
