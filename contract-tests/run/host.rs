@@ -78,6 +78,27 @@ fn every_call(fault: impl Fn(u32) -> String, words: &[&str]) -> u32 {
     unreachable!("a run makes finitely many calls")
 }
 
+/// How often a run of these phases opens the list of all processes of the host.
+fn looks_at_all_processes(phases: &[(&str, &str)]) -> usize {
+    let workspace = Workspace::only(phases);
+    let log = workspace.path("../trace");
+    let log = log.to_str().expect("UTF-8");
+    let arguments =
+        ["-f", "-qq", "-o", log, "-e", "trace=openat", env!("CARGO_BIN_EXE_loa-run"), "run", "--plan", "plan.json"];
+    finished(program(Path::new("strace"), &workspace.path(""), &arguments)).exits(0);
+    let trace = fs::read_to_string(log).expect("readable");
+    trace.lines().filter(|line| line.contains("\"/proc/\"") || line.contains("\"/proc\"")).count()
+}
+
+#[test]
+fn a_stage_looks_at_no_process_but_its_own() {
+    if strace() {
+        let one = looks_at_all_processes(&PHASES[..1]);
+        assert!(one > 0, "a session does, at its beginning or at its end");
+        assert_eq!(looks_at_all_processes(&PHASES), one);
+    }
+}
+
 #[test]
 fn a_disk_that_cannot_sync_is_told_at_every_sync() {
     if strace() {

@@ -2,12 +2,18 @@
 
 use std::fs;
 
-use rustix::process::{Pid, test_kill_process_group};
+use rustix::process::{Pid, WaitOptions, test_kill_process_group, waitpgid};
 
 /// Whether a process of the group still runs. One that ended and waits for its parent to take note does not: the host's
 /// first process may take seconds for that, or never do it, and a signal to the group would go on to succeed.
 pub(in crate::system) fn lives(group: Pid) -> bool {
     test_kill_process_group(group).is_ok() && !only_dead_members(group)
+}
+
+/// Whether anything of the group is there, dead or alive. Dead members that are ours to await are awaited first.
+pub(in crate::system) fn is_there(group: Pid) -> bool {
+    while matches!(waitpgid(group, WaitOptions::NOHANG), Ok(Some(_))) {}
+    test_kill_process_group(group).is_ok()
 }
 
 /// Only Linux shows the members of a group; elsewhere none is known to be dead.
