@@ -62,6 +62,26 @@ fn the_action_takes_files_a_line_each_and_no_code() {
 }
 
 #[test]
+fn a_file_whose_name_begins_like_an_option_is_a_file_to_action_and_hook() {
+    let workspace = workspace();
+    let before = fs::read_to_string(workspace.path().join(".loa-checkpoint/audit.yaml")).expect("a file");
+    let files = "--output=owned\n--fix\n.loa-checkpoint/audit.yaml";
+    let (output, _) = action(workspace.path(), &[("files", files)]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        said.contains("--output=owned") && said.contains("--fix"),
+        "each is named as a file that is not there: {said}"
+    );
+    let hooks = yaml(".pre-commit-hooks.yaml");
+    let words = std::iter::once(&hooks[0]["entry"]).chain(hooks[0]["args"].as_array().expect("arguments"));
+    let hook: Vec<&str> = words.map(|word| word.as_str().expect("a word")).collect();
+    let output = bash(&format!("{} --output=owned", hook.join(" ")), workspace.path()).output().expect("bash");
+    assert_eq!(output.status.code(), Some(66), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!workspace.path().join("owned").exists());
+    assert_eq!(fs::read_to_string(workspace.path().join(".loa-checkpoint/audit.yaml")).expect("a file"), before);
+}
+
+#[test]
 fn the_actions_outputs_come_from_its_step() {
     let action = yaml("action.yml");
     for (name, output) in action["outputs"].as_object().expect("outputs") {

@@ -51,8 +51,8 @@ pub use adapter::{AdapterAnswer, AdapterAsk, Verb};
 pub use agent::{
     AgentCase, AgentEnd, AgentExpectation, AgentKnob, AgentKnobWay, AgentManifest, AgentObservation, AgentProfile,
     AgentStep, AgentStepSeen, Disturbance, EndLike, EndSign, Errand, FailureClass, FailureSign, KnobValue, Occasion,
-    Setting, SideRequest, Sign, SignalSent, SizeSign, Spoilt, StreamSigns, Trouble, UsageScope, UsageSign, WhichFolder,
-    WhichSession,
+    QuotaLogin, Setting, SideRequest, Sign, SignalSent, SizeSign, Spoilt, StreamSigns, Trouble, UsageScope, UsageSign,
+    WhichFolder, WhichSession,
 };
 pub use baseline::{Baseline, Complaint, KnownRed, Staleness};
 pub use bundle::{Bundle, BundleError, Discrepancy, Exhibit, Flaw, Recorder, Verification, verify};

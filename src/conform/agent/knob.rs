@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{AgentKnobWay, KnobValue};
+use super::{AgentCase, AgentKnobWay, AgentManifest, KnobValue, QuotaLogin};
+use crate::conform::model::{ErrorKind, Script};
 
 /// A knob, turned.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::conform) struct Turned {
     pub(in crate::conform) env: BTreeMap<String, String>,
+    /// Variables of the manifest that are left out.
+    pub(in crate::conform) unset: Vec<String>,
     pub(in crate::conform) argv: Vec<String>,
     /// Arguments of the verbs that are left out.
     pub(in crate::conform) drop: Vec<String>,
@@ -22,7 +25,7 @@ impl Turned {
     pub(super) fn in_words(&self) -> String {
         let env = self.env.iter().map(|(name, value)| format!("{name}={value}"));
         let json = self.json.iter().map(|(path, value)| format!("{path}: {value}"));
-        let dropped = self.drop.iter().map(|word| format!("without {word}"));
+        let dropped = self.unset.iter().chain(&self.drop).map(|word| format!("without {word}"));
         env.chain(self.argv.iter().cloned()).chain(dropped).chain(json).collect::<Vec<_>>().join(" ")
     }
 }
@@ -38,11 +41,37 @@ impl AgentKnobWay {
         let fill = |template: &String| template.replace("{value}", &text);
         Turned {
             env: self.env.iter().map(|(name, template)| (name.clone(), fill(template))).collect(),
+            unset: Vec::new(),
             argv: self.argv.iter().map(fill).collect(),
             drop: self.drop.clone(),
             json: self.json.iter().map(|(path, template)| (path.clone(), filled(template, &value))).collect(),
         }
     }
+}
+
+impl QuotaLogin {
+    /// The login of a case whose model says that a quota is used up: only an account that has one is told so by the vendor.
+    pub(super) fn of<'m>(case: &AgentCase, manifest: &'m AgentManifest) -> Option<&'m Self> {
+        manifest.quota_login.as_ref().filter(|_| tells_a_quota(&case.model))
+    }
+
+    pub(super) fn set(&self) -> Turned {
+        Turned { env: self.env.clone(), unset: self.unset.clone(), ..Turned::default() }
+    }
+}
+
+/// Whether a script says that a quota is used up.
+fn tells_a_quota(script: &Script) -> bool {
+    let replies = script.steps.iter().chain(script.routes.iter().map(|route| &route.reply));
+    let mut errors = replies.filter_map(|reply| Some(reply.error.as_ref()?.kind == Some(ErrorKind::Quota)));
+    errors.any(|is_quota| is_quota)
+}
+
+/// Everything that a case turns of an agent: its login where a quota is used up, and the knobs that the agent has.
+pub(in crate::conform) fn turned(case: &AgentCase, manifest: &AgentManifest) -> Vec<Turned> {
+    let login = QuotaLogin::of(case, manifest).map(QuotaLogin::set);
+    let knobs = case.knobs.iter().filter_map(|(knob, value)| Some(manifest.knobs.get(knob)?.set(value)));
+    login.into_iter().chain(knobs).collect()
 }
 
 /// A figure or a word as a text.
@@ -58,6 +87,17 @@ fn filled(template: &Value, value: &Value) -> Value {
         Value::Object(map) => map.iter().map(|(key, item)| (key.clone(), filled(item, value))).collect(),
         other => other.clone(),
     }
+}
+
+/// The variables of a manifest with what the turned knobs add, change and leave out.
+pub(in crate::conform) fn environment(
+    fixed: impl IntoIterator<Item = (String, String)>,
+    turned: &[Turned],
+) -> BTreeMap<String, String> {
+    let kept = fixed.into_iter().filter(|(name, _)| !turned.iter().any(|it| it.unset.contains(name)));
+    let mut all: BTreeMap<String, String> = kept.collect();
+    all.extend(turned.iter().flat_map(|it| it.env.clone()));
+    all
 }
 
 /// Merges one JSON value into another: objects key by key, everything else takes the other's place.
@@ -115,6 +155,33 @@ mod tests {
             (vec!["--effort".to_owned(), "low".to_owned()], vec!["--yolo".to_owned()])
         );
         assert_eq!(turned.json["a.json"], json!({"effort": "low"}));
+    }
+
+    #[test]
+    fn a_login_takes_the_place_of_another() {
+        let manifest: AgentManifest = serde_json::from_value(json!({
+            "agent": "a", "version": ["a"], "run": ["a"], "env": {"KEY": "k"},
+            "quota_login": {"env": {"TOKEN": "t"}, "unset": ["KEY"], "why": "a key has none"}
+        }))
+        .expect("a manifest");
+        for (error, env, words) in [
+            ("quota", [("ADDRESS", "a"), ("TOKEN", "t")], vec!["TOKEN=t without KEY"]),
+            ("rate_limit", [("ADDRESS", "a"), ("KEY", "k")], vec![]),
+        ] {
+            let case: AgentCase = serde_json::from_value(json!({
+                "id": "x", "clause": "X", "title": "t", "model": {"steps": [{"error": {"kind": error}}]},
+                "steps": [], "expect": []
+            }))
+            .expect("a case");
+            let turned = turned(&case, &manifest);
+            let left = environment([("KEY", "k"), ("ADDRESS", "a")].map(own), &turned);
+            assert_eq!(left.into_iter().collect::<Vec<_>>(), env.map(own), "{error}");
+            assert_eq!(turned.iter().map(Turned::in_words).collect::<Vec<_>>(), words, "{error}");
+        }
+    }
+
+    fn own((name, value): (&str, &str)) -> (String, String) {
+        (name.to_owned(), value.to_owned())
     }
 
     #[test]

@@ -37,6 +37,9 @@ pub struct AgentManifest {
     /// else but an allow-list, and `settings`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// How it is logged in instead where the model says that a quota is used up: with the kind of account that has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_login: Option<QuotaLogin>,
     /// Files laid below its HOME: path to content.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
@@ -76,6 +79,19 @@ pub struct AgentManifest {
     /// Why nobody can measure it: then it is never started, and its row says this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_of_reach: Option<String>,
+}
+
+/// A login with an account whose allowance of a day or some hours can be used up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QuotaLogin {
+    /// Variables that are set.
+    pub env: BTreeMap<String, String>,
+    /// Variables of the manifest's `env` that are left out then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unset: Vec<String>,
+    /// Why the usual login does not do.
+    pub why: String,
 }
 
 /// Something in every case that differs from the makers' default: exactly one of `env`, `flag` and `file`.

@@ -18,10 +18,10 @@ pub use case::{
     AgentCase, AgentKnob, AgentStep, Disturbance, Errand, KnobValue, Occasion, Spoilt, WhichFolder, WhichSession,
 };
 pub use expectation::{AgentExpectation, EndLike, Trouble};
-pub(in crate::conform) use knob::{Turned, merge};
+pub(in crate::conform) use knob::{Turned, environment as knob_environment, merge, turned};
 pub use manifest::{
-    AgentKnobWay, AgentManifest, EndSign, FailureClass, FailureSign, Setting, SideRequest, Sign, SizeSign, StreamSigns,
-    UsageScope, UsageSign,
+    AgentKnobWay, AgentManifest, EndSign, FailureClass, FailureSign, QuotaLogin, Setting, SideRequest, Sign, SizeSign,
+    StreamSigns, UsageScope, UsageSign,
 };
 pub use observation::{AgentEnd, AgentObservation, AgentStepSeen, SignalSent};
 pub use profile::AgentProfile;

@@ -6,8 +6,8 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::{
-    AgentCase, AgentExpectation, AgentManifest, AgentObservation, AgentStep, Errand, Setting, WhichFolder, expect,
-    repeat,
+    AgentCase, AgentExpectation, AgentManifest, AgentObservation, AgentStep, Errand, QuotaLogin, Setting, WhichFolder,
+    expect, repeat,
 };
 use crate::conform::suite::{AGENT_CASE, AGENT_MANIFEST};
 use crate::conform::{
@@ -44,7 +44,12 @@ impl Profile for AgentProfile {
             let why = format!("the case sets {knob} to {value}");
             Some(SettingReport { what: way.set(value).in_words(), default: way.default.clone(), why })
         });
-        turned.collect()
+        let login = QuotaLogin::of(case, manifest).map(|login| SettingReport {
+            what: login.set().in_words(),
+            default: "the login of every other case".to_owned(),
+            why: login.why.clone(),
+        });
+        login.into_iter().chain(turned).collect()
     }
 
     fn commands(seen: &AgentObservation) -> Vec<CommandReport> {
@@ -234,6 +239,10 @@ impl ManifestDocument for AgentManifest {
                     format!("{word} does not stand in every verb, so it cannot be left out"),
                 );
             }
+        }
+        for name in self.quota_login.iter().flat_map(|login| &login.unset).filter(|name| !self.env.contains_key(*name))
+        {
+            fault("/quota_login/unset", format!("{name} does not stand in env, so it cannot be left out"));
         }
         for (knob, path) in self.knobs.iter().flat_map(|(knob, way)| way.json.keys().map(move |path| (knob, path))) {
             if self.files.get(path).is_some_and(|text| serde_json::from_str::<Value>(text).is_err()) {

@@ -78,8 +78,14 @@ fn one(signs: &StreamSigns, sign: &FailureSign, event: &Value) -> Told {
     }
 }
 
-/// A class outdoes words, words a bare event; of two alike the later counts.
+/// A class outdoes words, words a bare event; of two alike the later counts. A status of 429 alone says that there was too
+/// much of something, which takes nothing back of a quota that was told.
 fn later(before: Told, now: Told) -> Told {
+    if let (Told::Class(_, FailureClass::Quota), Told::Class(word, FailureClass::Transient)) = (&before, &now)
+        && word == "429"
+    {
+        return before;
+    }
     let weight = |told: &Told| match told {
         Told::Nothing => 0,
         Told::Bare => 1,
@@ -176,6 +182,25 @@ mod tests {
             (r#"{"type":"end","error":false,"status":401}"#, Told::Nothing),
         ] {
             assert_eq!(failure(&signs, &step(&[line])), told, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_bare_429_takes_nothing_back_of_a_quota_that_was_told() {
+        let signs = signs(
+            "{failure: [{when: {/type: limit}, read: [/status]}, {when: {/type: end}, read: [/status]}], classes: {rejected: quota}}",
+        );
+        let (limit, end) = (r#"{"type":"limit","status":"rejected"}"#, r#"{"type":"end","status":429}"#);
+        let refused = r#"{"type":"end","status":401}"#;
+        for (lines, word) in [
+            (&[limit, end][..], "rejected"),
+            (&[end, limit], "rejected"),
+            (&[end], "429"),
+            (&[limit, refused], "401"),
+            (&[r#"{"type":"limit","status":"allowed"}"#, end], "429"),
+        ] {
+            let Told::Class(told, _) = failure(&signs, &step(lines)) else { panic!("{lines:?} tells no class") };
+            assert_eq!(told, word, "{lines:?}");
         }
     }
 

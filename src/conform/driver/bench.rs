@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::program::Places;
-use crate::conform::agent::{Turned, merge};
+use crate::conform::agent::{Turned, knob_environment, merge, turned};
 use crate::conform::model::{Model, Options, Route, Script, Step as Answer};
 use crate::conform::rig::RigOptions;
 use crate::conform::workspace::quoted;
@@ -105,10 +105,9 @@ impl<'a> Bench<'a> {
         files
     }
 
-    /// The knobs that the case turns, as far as the agent has them.
+    /// What the case turns of the agent.
     fn turned(&self) -> Vec<Turned> {
-        let turned = self.case.knobs.iter().filter_map(|(knob, value)| Some(self.manifest.knobs.get(knob)?.set(value)));
-        turned.collect()
+        turned(self.case, self.manifest)
     }
 
     pub(super) fn workspace(&self) -> PathBuf {
@@ -168,8 +167,9 @@ impl<'a> Bench<'a> {
         let argv: Vec<String> = expanded.collect();
         let settings = self.manifest.settings.iter().map(|setting| &setting.env);
         let fixed = std::iter::once(&self.manifest.env).chain(settings).flatten();
-        let knobs = turned.iter().flat_map(|it| &it.env);
-        let env = fixed.chain(knobs).map(|(name, value)| (name.clone(), places.fill(value))).collect();
+        let fixed = fixed.map(|(name, value)| (name.clone(), value.clone()));
+        let env =
+            knob_environment(fixed, &turned).into_iter().map(|(name, value)| (name, places.fill(&value))).collect();
         (places.argv(&argv), env)
     }
 
