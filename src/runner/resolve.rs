@@ -41,11 +41,13 @@ pub fn resolve(
     };
     let (action, phase) = (resolution.action, pending.phase);
     let because = resolution.notes.clone().unwrap_or_else(|| "a human answered skip_phase".to_owned());
+    if action == ResolutionAction::SkipPhase {
+        // Before the answer: whoever dies in between is still waited for.
+        skip(&mut journal, layout, phase, &because)?;
+    }
     journal.record(clock::now().wall(), Event::Resolved { escalation: pending.number, resolution })?;
-    match action {
-        ResolutionAction::Reset => journal = start_over(journal, layout, place)?,
-        ResolutionAction::SkipPhase => skip(&mut journal, layout, phase, &because)?,
-        ResolutionAction::FixAndResume | ResolutionAction::Abort => {}
+    if action == ResolutionAction::Reset {
+        journal = start_over(journal, layout, place)?;
     }
     let execution = journal.execution().clone();
     Ok(Resolved { execution, phase, resumable: action != ResolutionAction::Abort })

@@ -68,7 +68,20 @@ pub struct Lock {
 /// A lock on a folder itself: it holds whatever happens to the files in it. Nobody is named in it.
 #[derive(Debug)]
 pub struct FolderLock {
-    _folder: File,
+    folder: File,
+}
+
+// Closing would do, but for a child that was just started: until it becomes its program it holds the file open too.
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        let _ = flock(&self.folder, FlockOperation::Unlock);
+    }
 }
 
 impl FolderLock {
@@ -92,11 +105,11 @@ impl FolderLock {
         let failed = |source| FileError { action: "lock", path: folder.to_path_buf(), source };
         let open = File::open(folder).map_err(failed)?;
         match flock(&open, operation) {
-            Ok(()) => Ok(Some(Self { _folder: open })),
+            Ok(()) => Ok(Some(Self { folder: open })),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
             // A file system without locks is no reason not to work; the other witnesses remain.
             Err(rustix::io::Errno::NOTSUP | rustix::io::Errno::NOSYS | rustix::io::Errno::INVAL) => {
-                Ok(Some(Self { _folder: open }))
+                Ok(Some(Self { folder: open }))
             }
             Err(error) => Err(failed(error.into())),
         }

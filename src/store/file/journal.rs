@@ -300,6 +300,17 @@ mod tests {
     }
 
     #[test]
+    fn the_journal_of_the_first_day_is_read_for_ever() {
+        let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/formats/2/journal.jsonl");
+        let contents = read(Path::new(fixture)).expect("readable").expect("there");
+        let state = crate::events::State::fold(&contents.envelopes).expect("an execution");
+        assert_eq!((contents.envelopes.len(), contents.torn, state.seq, state.epoch), (34, false, 34, 2));
+        assert!(contents.envelopes.iter().all(|envelope| envelope.event != Event::Other));
+        assert_eq!(state.next_phase(), Some(crate::contract::Phase::Submit));
+        assert_eq!((state.counters.remediation_loops(), state.resolutions.len(), state.reports.len()), (1, 1, 1));
+    }
+
+    #[test]
     fn whoever_was_superseded_appends_nothing() {
         let (_folder, path) = three();
         let contents = read(&path).expect("read").expect("there");
