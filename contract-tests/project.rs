@@ -55,6 +55,7 @@ impl Project {
             command.env_remove(name);
         }
         command.current_dir(self.path("")).env("GIT_CONFIG_GLOBAL", "/dev/null").timeout(Duration::from_mins(2));
+        command.env("XDG_STATE_HOME", self.path("../state"));
         command.args(arguments).assert()
     }
 

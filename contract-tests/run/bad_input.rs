@@ -194,7 +194,12 @@ fn a_folder_or_a_file_in_the_way() {
     assert!(workspace.path(".loa-run/archive/ignored/design.1.yaml").is_dir());
     assert_eq!(workspace.ran(), ["discovery", "design"]);
 
-    for name in [".loa-checkpoint", ".loa-run"] {
+    let workspace = Workspace::only(&[("design", "true")]);
+    workspace.write(".loa-checkpoint", "in the way");
+    workspace.run().exits(0).says(&[".loa-checkpoint was no folder", "put aside"]);
+    assert_eq!(workspace.read(".loa-run/archive/ignored/.loa-checkpoint.1.yaml"), "in the way");
+    {
+        let name = ".loa-run";
         let workspace = Workspace::only(&[("design", "true")]);
         workspace.write(name, "in the way");
         let ran = workspace.run();

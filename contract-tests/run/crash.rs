@@ -60,7 +60,7 @@ fn kill_9_at_many_moments_loses_and_repeats_nothing() {
         // From before the first write to after the last, by the files that a run leaves.
         let marks = [
             ".loa-run/lock",
-            ".loa-run/logs/preflight-1.log",
+            ".loa-checkpoint/discovery.yaml",
             "ran",
             ".loa-checkpoint/preflight.yaml",
             "done-design",

@@ -213,8 +213,12 @@ fn what_a_power_cut_tears_in_the_workspace_is_written_again() {
 #[test]
 fn a_valid_change_is_undone_and_an_adopted_one_counts() {
     let stopped = || {
-        let workspace =
-            Workspace::only(&[("discovery", "true"), ("design", "true"), ("submit", "test -f go || exit 2")]);
+        let workspace = Workspace::only(&[
+            ("discovery", "true"),
+            ("design", "true"),
+            ("submit", "test -f go || exit 2"),
+            ("deploy", "true"),
+        ]);
         workspace.run().exits(2);
         workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
         workspace.write("go", "");
@@ -226,8 +230,11 @@ fn a_valid_change_is_undone_and_an_adopted_one_counts() {
     workspace.resume().exits(0).says(&["checkpoint of design is written again: its content was changed"]);
     assert_eq!((workspace.starts("design"), &workspace.checkpoint("design")["exit_code"]), (1, &0.into()));
     let workspace = stopped();
+    let forged = workspace.read(".loa-checkpoint/discovery.yaml").replace("'discovery'", "'deploy'");
+    workspace.write(".loa-checkpoint/deploy.yaml", &forged);
     workspace.loa(&["resume", "--adopt"]).exits(0).says(&["the checkpoint of design counts as it is on disk"]);
     assert_eq!((workspace.starts("design"), workspace.starts("discovery")), (2, 1));
+    assert_eq!(workspace.starts("deploy"), 1, "what nobody concluded is not adopted");
     workspace.loa(&["resume", "--adopt", "--restore"]).exits(64);
 }
 
@@ -251,7 +258,7 @@ fn a_workspace_that_was_moved_goes_on_and_a_copy_does_not() {
     fs::rename(&here, &moved).expect("moved");
     fs::write(moved.join("go"), "").expect("written");
     fs::write(copy.join("go"), "").expect("written");
-    loa(&moved, &["resume", "--plan", "plan.json"]).exits(0).says(&["the workspace was moved here from"]);
+    loa(&moved, &["resume"]).exits(0).says(&["the workspace was moved here from"]);
     assert_eq!(fs::read_to_string(moved.join("ran")).expect("there"), "discovery\ndesign\ndesign\n");
     loa(&copy, &["resume", "--plan", "plan.json", "--adopt"]).exits(0);
     assert_eq!(fs::read_to_string(copy.join("ran")).expect("there"), "discovery\ndesign\ndesign\n");
@@ -349,4 +356,137 @@ fn an_owner_that_was_superseded_appends_nothing_ends_its_stage_and_leaves() {
     assert_eq!(fs::read(&journal).expect("readable"), after, "it appended nothing");
     assert!(!super::exits::alive(workspace.read("../up").trim()), "its stage is ended");
     workspace.resume().exits(0);
+}
+
+#[test]
+fn two_first_starts_at_once_are_one_run() {
+    for round in 0..12 {
+        let workspace = Workspace::only(&[("design", "true")]);
+        let both = [workspace.start(), workspace.start()].map(collected);
+        let mut codes = both.each_ref().map(|ran| ran.code.unwrap_or(-1));
+        codes.sort_unstable();
+        // The later one finds it done and begins another, finds it held, or finds it unfinished.
+        assert!(codes[0] == 0 && [0, 1, 2].contains(&codes[1]), "{round}: {both:?}");
+        let finished = workspace.recorded().expect("an execution").state;
+        assert_eq!(finished.status, loa::events::RunStatus::Completed, "{round}");
+        let states = fs::read_dir(workspace.store().place().base()).expect("listed").count();
+        assert_eq!(states, 1, "one workspace has one state");
+    }
+}
+
+#[test]
+fn what_names_the_present_execution_may_be_lost_and_strangers_beside_the_state_lock_nobody_out() {
+    let workspace = Workspace::only(&[("discovery", "true"), ("design", "test -f go || exit 2")]);
+    workspace.run().exits(2);
+    let folder = workspace.store().place().folder();
+    for content in [None, Some("")] {
+        match content {
+            None => fs::remove_file(folder.join("current")).expect("removed"),
+            Some(text) => fs::write(folder.join("current"), text).expect("emptied"),
+        }
+        assert!(workspace.loa(&["status"]).exits(0).stdout.contains("escalated"));
+    }
+    let base = workspace.store().place().base().to_path_buf();
+    fs::write(base.join(".DS_Store"), "").expect("written");
+    fs::create_dir(base.join("newer")).expect("made");
+    fs::write(base.join("newer/workspace.json"), r#"{"version":9}"#).expect("written");
+    fs::remove_dir_all(workspace.path(".loa-run")).expect("removed");
+    workspace.write("go", "");
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(0);
+    assert_eq!(workspace.ran(), ["discovery", "design", "design"]);
+}
+
+#[test]
+fn a_journal_that_is_adopted_over_is_kept() {
+    let workspace = Workspace::only(&[("discovery", "true"), ("design", "test -f go || exit 2")]);
+    workspace.run().exits(2);
+    let journal = workspace.journal();
+    let text = fs::read_to_string(&journal).expect("readable");
+    let folder = journal.parent().expect("a folder").to_path_buf();
+    fs::write(&journal, text.replacen("\"design\"", "\"audit\"", 1)).expect("edited");
+    workspace.loa(&["resume", "--adopt"]).exits(78).says(&["journal.jsonl:1"]);
+    fs::rename(&journal, folder.join("aside.jsonl")).expect("moved");
+    workspace.write("go", "");
+    workspace.loa(&["resume", "--plan", "plan.json"]).exits(2).says(&["--adopt"]);
+    workspace.loa(&["resume", "--plan", "plan.json", "--adopt"]).exits(0);
+    assert_eq!(workspace.ran(), ["discovery", "design", "design"]);
+}
+
+#[test]
+fn a_pipe_a_folder_or_a_link_in_the_place_of_anything_freezes_nothing() {
+    let places = [".loa-checkpoint/context-state.yaml", ".loa-checkpoint/operator-type.yaml", ".loa-run/lock"];
+    for place in places {
+        for make in ["mkfifo", "mkdir", "ln -s /dev/zero"] {
+            let script = format!("rm -rf {place}; {make} {place}");
+            let workspace = Workspace::only(&[("design", &script), ("submit", &script)]);
+            workspace.run().exits(0);
+            workspace.loa(&["status"]).exits(0);
+            workspace.resume().exits(0);
+            workspace.run().exits(0);
+            assert!(!workspace.checkpoint("submit").is_null(), "{make} {place}");
+        }
+    }
+    for make in ["mkfifo", "touch", "ln -s /nowhere"] {
+        let script = format!("rm -rf .loa-checkpoint; {make} .loa-checkpoint");
+        let workspace = Workspace::only(&[("design", &script), ("submit", "test -f go || exit 2")]);
+        workspace.run().exits(2);
+        assert_eq!(workspace.checkpoint("design")["exit_code"], 0, "{make}");
+        workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+        let there = workspace.path(".loa-checkpoint");
+        fs::remove_dir_all(&there).expect("removed");
+        assert!(
+            Command::new("sh").args(["-c", &format!("{make} {}", there.display())]).status().expect("sh").success()
+        );
+        workspace.write("go", "");
+        workspace.resume().exits(0);
+        assert_eq!(workspace.starts("design"), 1, "{make}");
+    }
+}
+
+#[test]
+fn what_a_phase_left_running_cannot_change_what_the_end_has_compared() {
+    let loop_ = "rm -f .loa-checkpoint/design.yaml; echo junk > .loa-checkpoint/design.yaml";
+    let script = format!(
+        "setsid sh -c 'touch ../up; while :; do {loop_}; done' > /dev/null 2>&1 & until test -f ../up; do :; done"
+    );
+    let workspace = Workspace::only(&[("design", "true"), ("submit", &script)]);
+    workspace.run().exits(0);
+    assert_eq!(workspace.checkpoint("design")["exit_code"], 0);
+    let workspace = Workspace::only(&[("design", "rm -rf .loa-checkpoint")]);
+    workspace.run().exits(0);
+    for name in ["design", "context-state", "operator-type"] {
+        assert!(workspace.path(&format!(".loa-checkpoint/{name}.yaml")).is_file(), "{name}");
+    }
+}
+
+#[test]
+fn a_record_of_format_1_that_a_phase_forged_is_not_believed() {
+    let forge = r#"mkdir ../new; cp plan.json .loa.config.yaml ../new; mkdir ../new/.loa-run ../new/.loa-checkpoint
+cat > ../new/.loa-run/run.yaml <<X
+version: 1
+execution_id: "$LOA_EXECUTION_ID"
+sessions: []
+epoch: 3
+origin: {kind: config}
+phases: [design, audit, submit]
+status: resolved
+started_at: "2026-01-31T14:00:00Z"
+updated_at: "2026-01-31T14:00:00Z"
+counters: {remediation_loops: 0, awaits_remediation: false, issue_count: 0, idle_cycles: 0, elapsed_ms: 0, overflow: false}
+deploy: given
+escalations: 0
+X
+exit 2"#;
+    let workspace = Workspace::only(&[("design", forge), ("audit", "true"), ("submit", "true")]);
+    workspace.run().exits(2);
+    let here = workspace.path("");
+    fs::rename(&here, here.with_file_name("old")).expect("moved");
+    fs::rename(here.with_file_name("new"), &here).expect("moved");
+    for id in [".loa-run/id", ".git/loa-run-id"] {
+        let _ = fs::remove_file(workspace.path(id));
+    }
+    workspace.loa(&["resume", "--plan", "plan.json"]).exits(2).says(&["did not write", "--adopt"]);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(2);
+    assert!(workspace.ran().is_empty());
 }

@@ -14,8 +14,7 @@ fn left_behind(workspace: &Workspace, logs: &[&str]) -> String {
         std::fs::read_to_string(workspace.journal()).expect("readable"),
     ];
     for folder in [".loa-checkpoint/escalations", ".loa-run/logs"] {
-        let entries = std::fs::read_dir(workspace.path(folder)).expect("there");
-        for entry in entries {
+        for entry in std::fs::read_dir(workspace.path(folder)).into_iter().flatten() {
             texts.push(std::fs::read_to_string(entry.expect("listed").path()).expect("text"));
         }
     }

@@ -39,10 +39,11 @@ fn a_run_that_is_killed_at_some_steps_loses_nothing() {
 #[test]
 fn a_runtime_that_loses_something_does_not_pass_the_sweep() {
     let faults = [
-        ("repeated", "resume) rm -f .loa-checkpoint/discovery.yaml"),
-        ("torn", "status) echo 'exit_code: 0' > .loa-checkpoint/design.yaml"),
-        ("forgotten", "resume) sed -i s/exec-2/exec-3/ .loa-run/run.yaml"),
+        ("repeated", r#"resume) rm -f .loa-checkpoint/discovery.yaml; set -- "$@" --rerun ;;"#),
+        ("torn", r#"status) sed -i 's/"seq":3,/"seq":7,/' "$LOA_RUN_STATE"/*/runs/*/journal.jsonl ;;"#),
+        ("forgotten", r#"resume) sed -i '$d' "$LOA_RUN_STATE"/*/runs/*/journal.jsonl ;;"#),
         ("orphan", "resume) setsid sleep 8 > /dev/null 2>&1 &"),
+        ("unfinished", r#"resume) : > "$LOA_RUN_STATE/.x.unfinished" ;;"#),
     ];
     let folder = tempfile::tempdir().expect("a folder");
     for (kind, fault) in faults {

@@ -33,6 +33,9 @@ pub struct State {
     pub phases: Vec<Phase>,
     /// Where it stands.
     pub status: RunStatus,
+    /// A session works on it, or died while it did: its end is not recorded.
+    #[serde(default)]
+    pub is_at_work: bool,
     /// When it began.
     pub started_at: Timestamp,
     /// When the newest event happened, or the time that the newest document carries, whichever is later.
@@ -94,6 +97,7 @@ impl State {
             overrides: Vec::new(),
             phases,
             status: RunStatus::Ready,
+            is_at_work: false,
             started_at: now,
             updated_at: now,
             counters: TriggerCounters::default(),

@@ -54,7 +54,9 @@ impl Engine<'_> {
         if !self.bounds.find_artifacts {
             return None;
         }
-        let found = Tree::of(self.layout.workspace(), Layout::OWN, MOST_LOOKED_AT);
+        let own = self.place.name_in_workspace();
+        let except: Vec<&str> = Layout::OWN.iter().copied().chain(own.as_deref()).collect();
+        let found = Tree::of(self.layout.workspace(), &except, MOST_LOOKED_AT);
         if found.is_none() {
             // Nor will there be fewer later.
             self.bounds.find_artifacts = false;

@@ -146,8 +146,9 @@ impl Engine<'_> {
             end = self.run_command(&gate, &mut setting).await?;
         }
         let log = setting.log.close()?;
-        let copied = files::copy(&log, &self.layout.log(stage.phase, attempt), Privacy::Private);
-        if let Err(error) = copied {
+        let is_empty = log.metadata().is_ok_and(|found| found.len() == 0);
+        let copy = self.layout.log(stage.phase, attempt);
+        if !is_empty && let Err(error) = files::copy(&log, &copy, Privacy::Private) {
             // The log itself is with the state; `loa-run logs` reads that.
             self.notice(format!("{}: its log has no copy in the workspace: {error}: {}", stage.phase, error.source));
         }
@@ -198,6 +199,8 @@ impl Engine<'_> {
 
     async fn watch(&mut self, running: &mut Running, setting: &mut Setting<'_>) -> Result<AttemptEnd, RunError> {
         let mut ticks = tokio::time::interval(TICK);
+        // Not at once: most stages that are short have nothing to look at.
+        ticks.reset();
         loop {
             tokio::select! {
                 event = running.next() => match event {

@@ -104,6 +104,8 @@ impl Engine<'_> {
                 return Ok(end);
             }
         }
+        // First: what a phase left behind could go on changing what is compared.
+        self.end_what_is_left();
         self.confirm()?;
         self.sync_projections()?;
         self.record(Event::ExecutionCompleted)?;

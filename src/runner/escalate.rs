@@ -39,6 +39,7 @@ impl Engine<'_> {
         self.record(event)?;
         let report = self.journal.state().reports.get(&number).expect("the event that was journaled holds it").clone();
         write_report(&self.layout, &report, number)?;
+        self.restore_signals()?;
         self.sync_projections()?;
         Ok(RunEnd::Escalated)
     }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::RunError;
+use super::{Remedy, RunError};
 use crate::contract::{Checkpoint, ExecutionId, Phase, PhaseExit};
 use crate::events::{Dated, Event, RunOrigin, State};
 use crate::store::{Earlier, Layout, Recorded, RunStore, StoreError, found_checkpoints, read_format1};
@@ -62,6 +62,20 @@ pub(super) fn of_checkpoints(checkpoints: &[Checkpoint]) -> Option<State> {
     let failed = own.iter().filter(|checkpoint| checkpoint.exit_code != PhaseExit::Success);
     state.reopened = failed.map(|checkpoint| checkpoint.phase).collect();
     Some(state)
+}
+
+/// Refuses checkpoints that nothing here knows the writer of, unless a human adopts them.
+///
+/// # Errors
+/// [`RunError::NotOurs`]; [`RunError`] when something on disk is not valid.
+pub fn refuse_foreign(layout: &Layout, store: &dyn RunStore, remedy: Option<Remedy>) -> Result<(), RunError> {
+    match Existing::look(store, layout)? {
+        Existing::Checkpoints(checkpoints) if remedy != Some(Remedy::Adopt) => match of_checkpoints(&checkpoints) {
+            Some(state) => Err(RunError::NotOurs { state: Box::new(state), folder: layout.checkpoints() }),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
 }
 
 /// What is known of the workspace's execution, for whoever only looks; `None` where there is none.

@@ -35,14 +35,14 @@ pub fn halt(layout: &Layout, place: &Place) -> Result<Halted, RunError> {
             // It may have ended in this moment; then the request is cleared away by the next session.
             match FileStore::new(place.clone(), layout.clone()).holder()? {
                 Some(holder) => Ok(Halted::Asked(holder)),
-                None => halt_idle(layout, place, owned(layout, place)?),
+                None => halt_idle(layout, owned(layout, place)?),
             }
         }
-        journal => halt_idle(layout, place, journal?),
+        owned => halt_idle(layout, owned?),
     }
 }
 
-fn halt_idle(layout: &Layout, place: &Place, mut journal: Journal) -> Result<Halted, RunError> {
+fn halt_idle(layout: &Layout, (mut journal, place): (Journal, Place)) -> Result<Halted, RunError> {
     files::remove(&place.halt_request())?;
     let state = journal.state();
     if let Some(pending) = state.pending.clone() {

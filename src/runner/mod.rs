@@ -52,7 +52,7 @@ pub use bounds::Bounds;
 pub use engine::{Ended, Engine};
 pub use error::RunError;
 pub use escalate::Call;
-pub use existing::{Story, present, story};
+pub use existing::{Story, present, refuse_foreign, story};
 pub use halt::{Halted, halt};
 pub use listener::Listener;
 pub use notify::{Notification, Notifier};

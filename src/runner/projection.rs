@@ -1,6 +1,8 @@
 //! Keeps what lies in the workspace as the journal has it: what a phase, git or a power cut took is written again, and what
 //! somebody put there does not count.
 
+use std::path::Path;
+
 use super::RunError;
 use super::engine::Engine;
 use crate::contract::{Phase, PhaseExit};
@@ -37,8 +39,9 @@ fn repair(mismatch: &Mismatch, remedy: Option<Remedy>) -> Option<Repair> {
     let reopened = Event::PhaseReopened { phase };
     let (restored, ignored) = (Event::CheckpointRestored { phase, found }, Event::CheckpointIgnored { phase, found });
     let (restore, put_aside, events) = match (concluded, found, remedy) {
-        (_, Found::Different, Some(Remedy::Adopt)) => (true, false, vec![adopted?]),
+        // What nobody concluded here counts for nobody, whatever is wanted.
         (false, _, _) => (false, true, vec![ignored]),
+        (true, Found::Different, Some(Remedy::Adopt)) => (true, false, vec![adopted?]),
         (true, Found::Torn, _)
         | (true, _, Some(Remedy::Restore))
         | (true, Found::Missing | Found::Foreign | Found::Different, None) => (true, false, vec![restored]),
@@ -69,11 +72,12 @@ impl Engine<'_> {
     /// Compares the workspace with the journal and makes it right again. `None` for what is unclear means that this run
     /// wrote it itself, so the journal is right.
     pub(super) fn put_right(&mut self, remedy: Option<Remedy>) -> Result<(), RunError> {
+        self.make_room_for_folders()?;
         for mismatch in compare(&self.layout, self.journal.state()) {
             let certain = repair(&mismatch, remedy).or_else(|| repair(&mismatch, Some(Remedy::Restore)));
             let Some(repair) = certain else { continue };
             if repair.put_aside {
-                put_aside(&self.layout, &repair.mismatch)?;
+                put_aside(&self.layout, &self.layout.checkpoint(repair.mismatch.phase))?;
             }
             for event in repair.events {
                 self.record(event)?;
@@ -89,6 +93,19 @@ impl Engine<'_> {
         Ok(())
     }
 
+    /// Puts aside what lies in the place of the folders of the projections and is no folder of ours.
+    fn make_room_for_folders(&mut self) -> Result<(), RunError> {
+        for folder in [self.layout.checkpoints(), self.layout.escalations()] {
+            if folder.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+                put_aside(&self.layout, &folder)?;
+                let text =
+                    format!("{} was no folder; it is put aside, into .loa-run/archive/ignored", folder.display());
+                self.notice(text);
+            }
+        }
+        Ok(files::ensure_folder(&self.layout.checkpoints())?)
+    }
+
     /// Looks whether anything about the checkpoints was touched since we wrote them, which costs next to nothing, and only
     /// then compares them.
     pub(super) fn look_after_checkpoints(&mut self) -> Result<(), RunError> {
@@ -102,14 +119,13 @@ impl Engine<'_> {
     pub(super) fn project(&mut self, phase: Phase) -> Result<(), RunError> {
         let Some(checkpoint) = self.journal.state().checkpoints.get(&phase).cloned() else { return Ok(()) };
         let path = self.layout.checkpoint(phase);
-        if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
-            // A folder or a link in its place; what was there is kept.
-            let mismatch =
-                Mismatch { phase, found: Found::NotACheckpoint, concluded: true, checkpoint: None, why: None };
-            put_aside(&self.layout, &mismatch)?;
-        }
+        self.make_room_for_folders()?;
+        make_room(&self.layout, &path)?;
         write_checkpoint(&self.layout, &checkpoint)?;
-        self.stamps = stamps(&self.layout);
+        let index = Phase::ALL.iter().position(|other| *other == phase);
+        if let Some(known) = index.and_then(|index| self.stamps.get_mut(index)) {
+            *known = files::stamp(&path);
+        }
         Ok(())
     }
 
@@ -128,6 +144,7 @@ impl Engine<'_> {
     /// Before a run says that all is done: every phase of it has a checkpoint on disk that says so.
     pub(super) fn confirm(&mut self) -> Result<(), RunError> {
         self.put_right(None)?;
+        self.restore_signals()?;
         let state = self.journal.state();
         let success = |phase: &Phase| {
             state.checkpoints.get(phase).is_some_and(|checkpoint| checkpoint.exit_code == PhaseExit::Success)
@@ -147,14 +164,20 @@ fn stamps(layout: &Layout) -> Stamps {
     Phase::ALL.iter().map(|phase| files::stamp(&layout.checkpoint(*phase))).collect()
 }
 
-/// Puts aside what lies in the place of a checkpoint and does not count. Nothing is deleted.
-fn put_aside(layout: &Layout, mismatch: &Mismatch) -> Result<(), RunError> {
-    let from = layout.checkpoint(mismatch.phase);
+/// Puts aside what lies in the place of a file and is none: a folder, a link, a pipe.
+pub(super) fn make_room(layout: &Layout, path: &Path) -> Result<(), RunError> {
+    let in_the_way = path.symlink_metadata().is_ok_and(|found| !found.is_file());
+    if in_the_way { put_aside(layout, path) } else { Ok(()) }
+}
+
+/// Puts something aside that does not count. Nothing is deleted.
+fn put_aside(layout: &Layout, path: &Path) -> Result<(), RunError> {
     let folder = layout.archived("ignored");
     files::ensure_folder(&folder)?;
-    let names = (1_u32..).map(|n| folder.join(format!("{}.{n}.yaml", mismatch.phase)));
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let names = (1_u32..).map(|n| folder.join(format!("{stem}.{n}.yaml")));
     let free = names.into_iter().find(|path| path.symlink_metadata().is_err());
-    Ok(files::rename(&from, &free.expect("an endless sequence of names has a free one"))?)
+    Ok(files::rename(path, &free.expect("an endless sequence of names has a free one"))?)
 }
 
 #[cfg(test)]
@@ -185,7 +208,7 @@ mod tests {
             (true, Missing, Some(Remedy::Adopt), Some(&["restored", "reopened"])),
             (true, Torn, Some(Remedy::Rerun), Some(&["restored"])),
             (false, Different, None, Some(&["ignored"])),
-            (false, Different, Some(Remedy::Adopt), Some(&["adopted"])),
+            (false, Different, Some(Remedy::Adopt), Some(&["ignored"])),
             (false, Foreign, Some(Remedy::Adopt), Some(&["ignored"])),
             (false, NotACheckpoint, None, Some(&["ignored"])),
         ];

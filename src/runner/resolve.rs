@@ -33,7 +33,7 @@ pub fn resolve(
 ) -> Result<Resolved, RunError> {
     let notes = resolution.notes.as_deref().map(|notes| redactor.text(notes));
     let resolution = Resolution { notes, ..resolution.clone() };
-    let mut journal = owned(layout, place)?;
+    let (mut journal, place) = owned(layout, place)?;
     let state = journal.state();
     let Some(pending) = state.pending.clone() else {
         let (execution, status) = (state.execution_id.clone(), state.status.as_str());
@@ -47,29 +47,34 @@ pub fn resolve(
     }
     journal.record(clock::now().wall(), Event::Resolved { escalation: pending.number, resolution })?;
     if action == ResolutionAction::Reset {
-        journal = start_over(journal, layout, place)?;
+        journal = start_over(journal, layout, &place)?;
     }
     let execution = journal.execution().clone();
     Ok(Resolved { execution, phase, resumable: action != ResolutionAction::Abort })
 }
 
-/// The journal of the workspace's execution, in our hand. An execution of format 1 is taken over.
-pub(super) fn owned(layout: &Layout, place: &Place) -> Result<Journal, RunError> {
+/// The journal of the workspace's execution, in our hand, and where it lies. An execution of format 1 is taken over.
+pub(super) fn owned(layout: &Layout, place: &Place) -> Result<(Journal, Place), RunError> {
     let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
-    let mut store: Box<dyn RunStore> = Box::new(FileStore::new(place.clone(), layout.clone()));
+    let mut store = FileStore::new(place.clone(), layout.clone());
     // Where there is nothing, nothing is made.
-    if matches!(Existing::look(store.as_ref(), layout)?, Existing::Nothing | Existing::Checkpoints(_)) {
+    if matches!(Existing::look(&store, layout)?, Existing::Nothing | Existing::Checkpoints(_)) {
         return Err(none());
     }
     let now = clock::now().wall();
     store.claim(now, false)?;
+    let place = store.place().clone();
+    let store: Box<dyn RunStore> = Box::new(store);
     // Looked at again: it may have gone on meanwhile.
     match Existing::look(store.as_ref(), layout)? {
         Existing::Nothing | Existing::Checkpoints(_) => Err(none()),
-        Existing::Format1(earlier) => take_over(store, layout, *earlier, now),
+        Existing::Format1(earlier) if store.is_known(&earlier.state.execution_id)? => {
+            Err(RunError::NotOurs { state: Box::new(earlier.state), folder: layout.run() })
+        }
+        Existing::Format1(earlier) => Ok((take_over(store, layout, *earlier, now)?, place)),
         Existing::Journal(recorded) => {
             project_all(layout, &recorded.state)?;
-            Ok(Journal::resume(store, &recorded)?)
+            Ok((Journal::resume(store, &recorded)?, place))
         }
     }
 }

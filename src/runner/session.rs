@@ -8,7 +8,7 @@ use super::context::context_state;
 use super::engine::Engine;
 use super::existing::{Existing, fresh_execution, of_checkpoints, taken_over};
 use super::observations::Observations;
-use super::projection::{Remedy, check};
+use super::projection::{Remedy, check, make_room};
 use super::stage_files::SESSION_VARIABLE;
 use super::status::flag;
 use super::{Backends, Bounds, Listener, Plan, PlanError, RunError};
@@ -82,10 +82,11 @@ impl<'a> Engine<'a> {
             }
         }
         let now = clock::now();
-        let mut store: Box<dyn RunStore> = Box::new(FileStore::new(place.clone(), layout.clone()));
+        let mut store = FileStore::new(place, layout.clone());
         let claimed = store.claim(now.wall(), matches!(mode, Mode::Resume(_)))?;
+        let place = store.place().clone();
         let first = || first_event(&plan, &origin, &overrides, now.wall());
-        let taken = take_execution(store, &layout, mode, now.wall(), first)?;
+        let taken = take_execution(Box::new(store), &layout, mode, now.wall(), first)?;
         let state = taken.journal.state();
         let phases = if state.status == RunStatus::Ready { plan.phases() } else { state.phases.clone() };
         if let Some(phase) = phases.iter().find(|phase| plan.stage(**phase).is_none()) {
@@ -127,7 +128,6 @@ impl<'a> Engine<'a> {
     }
 
     fn prepare(&mut self, resumed: bool, remedy: Option<Remedy>, now: Timestamp) -> Result<(), RunError> {
-        files::ensure_folder(&self.layout.checkpoints())?;
         files::ensure_private_folder(&self.place.logs(self.journal.execution()))?;
         let flags: Vec<String> = self.journal.state().overrides.iter().map(flag).collect();
         if resumed && !flags.is_empty() {
@@ -135,14 +135,27 @@ impl<'a> Engine<'a> {
         }
         self.put_right(remedy)?;
         self.restore_context_state(now)?;
+        files::ensure_folder(&self.layout.checkpoints())?;
         for text in surroundings(&self.layout, &self.bounds, now)? {
             self.notice(text);
         }
         Ok(())
     }
 
+    /// What tools read about the context and the operator, where a phase took it away.
+    pub(super) fn restore_signals(&mut self) -> Result<(), RunError> {
+        let now = clock::now().wall();
+        self.restore_context_state(now)?;
+        if !self.layout.operator().exists() {
+            write_operator(&self.layout, &operator::detect(self.layout.workspace(), self.bounds.operator, now))?;
+        }
+        Ok(())
+    }
+
     /// A context state that is missing, or that a power cut tore, is made again of what the journal knows.
     fn restore_context_state(&mut self, now: Timestamp) -> Result<(), RunError> {
+        make_room(&self.layout, &self.layout.context_state())?;
+        make_room(&self.layout, &self.layout.operator())?;
         let there = match read_context_state(&self.layout) {
             Err(StoreError::Invalid { .. }) => None,
             there => there?,
@@ -236,6 +249,10 @@ fn resume(
         Existing::Journal(recorded) => go_on(store, layout, &recorded, remedy),
         Existing::Format1(earlier) => {
             is_resumable(layout, &earlier.state)?;
+            if remedy != Some(Remedy::Adopt) && store.is_known(&earlier.state.execution_id)? {
+                // A journal of it is here, of a workspace that this one was put in the place of.
+                return Err(RunError::NotOurs { state: Box::new(earlier.state), folder: layout.run() });
+            }
             let wrong = !earlier.wrong.is_empty() && remedy.is_none();
             if wrong {
                 let (folder, why) = (layout.checkpoints(), earlier.wrong.join("\n"));
@@ -273,7 +290,7 @@ fn go_on(
     check(layout, state, remedy)?;
     // What an earlier start did not get to put aside.
     retire_format1(layout, &state.execution_id)?;
-    let (last, died) = (state.sessions.last().cloned(), state.status == RunStatus::Running);
+    let (last, died) = (state.sessions.last().cloned(), state.is_at_work);
     Ok(Taken { journal: Journal::resume(store, recorded)?, last, died, resumed: true })
 }
 
@@ -321,8 +338,11 @@ pub(super) fn put_aside(layout: &Layout, execution: Option<&ExecutionId>) -> Res
 
 /// Ends what a dead session left running and removes what it left half written.
 fn clear_up(layout: &Layout, place: &Place, last: Option<&SessionId>) -> Result<usize, RunError> {
-    for folder in [layout.run(), layout.checkpoints(), layout.escalations(), place.folder()] {
-        files::remove_unfinished(&folder)?;
+    for folder in [layout.run(), layout.logs(), layout.checkpoints(), layout.escalations()] {
+        // What is no folder is put aside where it is in the way.
+        if folder.is_dir() {
+            files::remove_unfinished(&folder)?;
+        }
     }
     files::remove(&place.halt_request())?;
     // Whatever is recorded of its end: it may have died between that and the end of its processes.

@@ -95,7 +95,7 @@ impl Journal {
 /// What has to survive a power cut before anything follows from it: that an attempt begins, that it is tried again, that a
 /// phase is concluded, what a human was asked and answered, the session of an agent, and how a session ended. The rest
 /// goes to the disk with the next of these.
-fn durability(event: &Event) -> Durability {
+pub(super) fn durability(event: &Event) -> Durability {
     let lasts = matches!(
         event,
         Event::ExecutionStarted { .. }

@@ -71,6 +71,13 @@ pub trait RunStore: Debug {
     /// As [`RunStore::current`].
     fn read(&self, execution: &ExecutionId) -> Result<Option<Recorded>, StoreError>;
 
+    /// Whether a journal of an execution is kept for any workspace: then a record of it that lies in a workspace is none of
+    /// an earlier program.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn is_known(&self, execution: &ExecutionId) -> Result<bool, StoreError>;
+
     /// Every execution of the workspace, oldest first.
     ///
     /// # Errors

@@ -63,6 +63,8 @@ pub struct Place {
     id: String,
     identity: FolderIdentity,
     moved_from: Option<PathBuf>,
+    /// The folder that the configuration names.
+    named: Option<PathBuf>,
 }
 
 /// `workspace.json`: which workspace a state folder belongs to.
@@ -84,11 +86,20 @@ impl Place {
         let identity = FolderIdentity::of(workspace)?;
         let told = read_id(workspace);
         let (id, moved_from) = recognise(&base, workspace, identity, told)?;
-        Ok(Self { workspace: workspace.to_path_buf(), base, basis, id, identity, moved_from })
+        let (workspace, named) = (workspace.to_path_buf(), named.map(Path::to_path_buf));
+        Ok(Self { workspace, base, basis, id, identity, moved_from, named })
     }
 
-    /// Makes the folder, and writes down which workspace it belongs to. Returns where the workspace was before, when it
-    /// moved.
+    /// Finds it again: another process may have begun here since.
+    ///
+    /// # Errors
+    /// As [`Place::find`].
+    pub fn found_again(&self) -> Result<Self, StoreError> {
+        Self::find(&self.workspace, self.named.as_deref())
+    }
+
+    /// Makes the folder, and writes down which workspace it belongs to. Only for the holder of the workspace's lock. Returns
+    /// where the workspace was before, when it moved.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -96,6 +107,10 @@ impl Place {
     /// # Panics
     /// Never: what is written is plain data.
     pub fn establish(&mut self) -> Result<Option<PathBuf>, StoreError> {
+        // The id first: whoever dies before the folder is there begins again under the same one.
+        if read_id(&self.workspace).as_ref() != Some(&self.id) {
+            write_id(&self.workspace, &self.id)?;
+        }
         files::ensure_private_folder(&self.folder())?;
         let (version, id) = (PLACE_VERSION, self.id.clone());
         let known = Known { version, id, path: self.workspace.clone(), folder: self.identity };
@@ -103,10 +118,13 @@ impl Place {
             let text = serde_json::to_string_pretty(&known).expect("plain data") + "\n";
             files::write_durably(&self.folder().join("workspace.json"), text.as_bytes(), Privacy::Private)?;
         }
-        if read_id(&self.workspace).as_ref() != Some(&self.id) {
-            write_id(&self.workspace, &self.id)?;
-        }
         Ok(self.moved_from.take())
+    }
+
+    /// Where the workspace was before, when it moved and nobody worked on it since.
+    #[must_use]
+    pub fn moved_from(&self) -> Option<&Path> {
+        self.moved_from.as_deref()
     }
 
     /// The workspace.
@@ -125,6 +143,13 @@ impl Place {
     #[must_use]
     pub fn basis(&self) -> Basis {
         self.basis
+    }
+
+    /// What stands directly in the workspace and holds the state, where it was put there.
+    #[must_use]
+    pub fn name_in_workspace(&self) -> Option<String> {
+        let inside = self.base.strip_prefix(&self.workspace).ok()?;
+        Some(inside.components().next()?.as_os_str().to_string_lossy().into_owned())
     }
 
     /// The folder of this workspace's state.
@@ -294,143 +319,12 @@ fn read_known(folder: &Path) -> Result<Option<Known>, StoreError> {
     Ok(serde_json::from_slice(&bytes).ok())
 }
 
-/// The workspaces whose state lies under a folder.
+/// The workspaces whose state lies under a folder. What else lies there, or belongs to a newer program, is somebody else's.
 fn all_known(base: &Path) -> Result<Vec<Known>, StoreError> {
     let folders = files::list(base)?;
-    let known = folders.iter().filter_map(|folder| read_known(folder).transpose());
-    known.collect()
+    let known = folders.iter().filter(|folder| folder.is_dir()).filter_map(|folder| read_known(folder).ok().flatten());
+    Ok(known.collect())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn place(workspace: &Path, base: &Path) -> Place {
-        Place::find(workspace, Some(base)).expect("found")
-    }
-
-    fn established(workspace: &Path, base: &Path) -> String {
-        let mut place = place(workspace, base);
-        place.establish().expect("made");
-        place.id
-    }
-
-    /// A folder with workspaces `one` and, below it, the state.
-    fn two() -> (tempfile::TempDir, PathBuf, PathBuf) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (one, base) = (folder.path().join("one"), folder.path().join("state"));
-        files::ensure_folder(&one).expect("made");
-        (folder, one, base)
-    }
-
-    fn run(program: &str, arguments: &[&str]) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let command = crate::system::process::Command::new(program).args(arguments);
-        let minute = std::time::Duration::from_mins(1);
-        let captured = runtime.block_on(crate::system::process::capture(&command, 1 << 16, minute));
-        assert!(matches!(captured.exit, crate::system::process::Exit::Exited(0)), "{program} {arguments:?}");
-    }
-
-    fn text(path: &Path) -> &str {
-        path.to_str().expect("UTF-8")
-    }
-
-    #[test]
-    fn a_workspace_that_was_moved_is_found_and_a_copy_is_told_apart() {
-        for git in [false, true] {
-            let (folder, one, base) = two();
-            if git {
-                run("git", &["init", "-q", text(&one)]);
-            }
-            let id = established(&one, &base);
-            assert_eq!(established(&one, &base), id, "the same again");
-            let copy = folder.path().join("copy");
-            run("cp", &["-a", text(&one), text(&copy)]);
-            let of_copy = established(&copy, &base);
-            assert_ne!(of_copy, id, "git {git}");
-            let two = folder.path().join("two");
-            run("mv", &[text(&one), text(&two)]);
-            let mut moved = place(&two, &base);
-            assert_eq!((moved.id.clone(), moved.establish().expect("made")), (id.clone(), Some(one.clone())));
-            assert_eq!(place(&two, &base).moved_from, None, "said once");
-            assert_eq!(established(&copy, &base), of_copy);
-        }
-    }
-
-    #[test]
-    fn what_loses_its_id_is_found_by_its_folder_and_a_clone_at_the_same_path_is_another() {
-        let (folder, one, base) = two();
-        let id = established(&one, &base);
-        files::remove_tree(&one.join(".loa-run")).expect("removed");
-        assert_eq!(established(&one, &base), id, "rm -rf .loa-run");
-        files::replace(&one.join(".loa-run/id"), b"0123456789abcdef0123456789abcdef\n", Privacy::Shared)
-            .expect("forged");
-        assert_eq!(established(&one, &base), id, "a forged id");
-        for nonsense in ["", "../../etc", "ABCDEF", "0123456789abcdef0123456789abcdeg"] {
-            files::replace(&one.join(".loa-run/id"), nonsense.as_bytes(), Privacy::Shared).expect("forged");
-            assert_eq!(established(&one, &base), id, "{nonsense}");
-        }
-        // Gone, and another folder at its path; the first inode is kept in use so that the host cannot give it away again.
-        let aside = folder.path().join("aside");
-        run("mv", &[text(&one), text(&aside)]);
-        run("git", &["init", "-q", text(&one)]);
-        assert_ne!(established(&one, &base), id);
-    }
-
-    #[test]
-    fn a_second_worktree_has_a_state_of_its_own() {
-        let (folder, one, base) = two();
-        run("git", &["init", "-q", text(&one)]);
-        let commit = ["-C", text(&one), "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty"];
-        run("git", &[&commit[..], &["-m", "first"]].concat());
-        let id = established(&one, &base);
-        let two = folder.path().join("two");
-        run("git", &["-C", text(&one), "worktree", "add", "-q", text(&two)]);
-        let other = established(&two, &base);
-        assert_ne!(other, id);
-        assert!(id_file(&two).starts_with(one.join(".git/worktrees")) && read_id(&two) == Some(other));
-        run("git", &["-C", text(&one), "clean", "-fdxq"]);
-        assert_eq!(established(&one, &base), id);
-    }
-
-    #[test]
-    fn a_workspace_that_came_back_from_a_backup_is_found() {
-        let (folder, one, base) = two();
-        let id = established(&one, &base);
-        let backup = folder.path().join("backup");
-        run("cp", &["-a", text(&one), text(&backup)]);
-        run("rm", &["-rf", text(&one)]);
-        run("mv", &[text(&backup), text(&one)]);
-        assert_eq!(established(&one, &base), id);
-    }
-
-    #[test]
-    fn the_state_lies_where_it_outlives_a_restart() {
-        let path = |text: &str| Some(PathBuf::from(text));
-        let rows = [
-            (path("/home"), path("/git"), &[][..], "/home", Basis::Home),
-            (path("/home"), path("/git"), &["/home"], "/git", Basis::Repository),
-            (path("/home"), path("/git"), &["/home", "/git"], "/home", Basis::Home),
-            (path("/home"), None, &["/home"], "/home", Basis::Home),
-            (None, path("/git"), &[], "/git", Basis::Repository),
-            (None, None, &[], "/work/.loa-run/state", Basis::Workspace),
-        ];
-        for (home, repository, volatile, base, basis) in rows {
-            let is_volatile = |path: &Path| Some(volatile.iter().any(|other| path == Path::new(other)));
-            let chosen = choose(home.clone(), repository.clone(), Path::new("/work"), is_volatile);
-            assert_eq!(chosen, (PathBuf::from(base), basis), "{home:?} {repository:?} {volatile:?}");
-        }
-    }
-
-    #[test]
-    fn folders_are_private() {
-        use std::os::unix::fs::PermissionsExt;
-        let (_folder, one, base) = two();
-        established(&one, &base);
-        let place = place(&one, &base);
-        for folder in [base, place.folder()] {
-            let mode = std::fs::metadata(folder).expect("there").permissions().mode();
-            assert_eq!(mode & 0o777, 0o700);
-        }
-    }
-}
+mod tests;

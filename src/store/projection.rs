@@ -52,7 +52,10 @@ fn compare_phase(layout: &Layout, state: &State, phase: Phase) -> Option<Mismatc
     let is_link = path.symlink_metadata().is_ok_and(|found| found.file_type().is_symlink());
     let bytes = match files::read(&path, LONGEST) {
         Ok(bytes) if !is_link => bytes,
-        Ok(_) => return Some(Mismatch { why: Some("it is a link".to_owned()), ..mismatch(Found::NotACheckpoint) }),
+        Ok(_) => {
+            let why = Some(format!("{} is a link", path.display()));
+            return Some(Mismatch { why, ..mismatch(Found::NotACheckpoint) });
+        }
         Err(error) => {
             let why = Some(format!("{error}: {}", error.source));
             return Some(Mismatch { why, ..mismatch(Found::NotACheckpoint) });

@@ -411,13 +411,17 @@ pub fn ensure_private_folder(path: &Path) -> Result<(), FileError> {
     }
 }
 
-/// Waits until these files and the names in their folders are on the disk. A file that is not there is fine.
+/// Waits until these files and the names in their folders are on the disk. One that is not there, or no file, is fine.
 ///
 /// # Errors
 /// [`FileError`].
 pub fn sync_all(paths: &[PathBuf]) -> Result<(), FileError> {
     let mut folders: Vec<&Path> = Vec::new();
     for path in paths {
+        // Asked before opening: opening a named pipe waits for its other end.
+        if !fs::symlink_metadata(path).is_ok_and(|found| found.is_file()) {
+            continue;
+        }
         match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             file => file.and_then(|file| file.sync_all()).map_err(FileError::at("sync", path))?,

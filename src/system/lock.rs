@@ -123,6 +123,7 @@ impl Lock {
     /// [`LockError::Held`] when somebody has it; [`LockError::File`] when the file cannot be used.
     pub fn take(path: &Path, now: Timestamp) -> Result<Self, LockError> {
         let failed = |source| FileError { action: "lock", path: path.to_path_buf(), source };
+        refuse_other_than_files(path)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let mut file = options.open(path).map_err(failed)?;
@@ -170,6 +171,10 @@ impl Lock {
     /// [`FileError`] when the file is there and cannot be used.
     pub fn holder(path: &Path) -> Result<Option<Holder>, FileError> {
         let failed = |source| FileError { action: "look at the lock", path: path.to_path_buf(), source };
+        if refuse_other_than_files(path).is_err() {
+            // Nobody locks a pipe, a folder or a link.
+            return Ok(None);
+        }
         let mut file = match File::open(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             file => file.map_err(failed)?,
@@ -186,6 +191,17 @@ impl Lock {
             }
             Err(error) => Err(failed(error.into())),
         }
+    }
+}
+
+/// Asked before opening: opening a named pipe waits for its other end.
+fn refuse_other_than_files(path: &Path) -> Result<(), FileError> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if !found.is_file() => {
+            let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no regular file");
+            Err(FileError { action: "lock", path: path.to_path_buf(), source })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -79,12 +79,18 @@ fn ask_to_end(find: &mut impl FnMut() -> BTreeSet<Process>) -> BTreeSet<Process>
 fn end_trees(mut known: BTreeSet<Process>, more: impl Fn() -> BTreeSet<Process>) -> usize {
     let mut find = || {
         known.extend(more());
+        if known.is_empty() {
+            return BTreeSet::new();
+        }
         let table = table();
         known.retain(|process| table.get(&process.pid).is_some_and(|seen| seen.is(*process)));
         add_descendants(&mut known, &table);
         known.clone()
     };
     let found = ask_to_end(&mut find);
+    if found.is_empty() {
+        return 0;
+    }
     let mut left = found.clone();
     let mut waited = Duration::ZERO;
     while !left.is_empty() && waited < 2 * GRACE {

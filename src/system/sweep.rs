@@ -21,6 +21,9 @@ const LOOK: Duration = Duration::from_millis(5);
 pub fn end_processes_with(name: &str, value: &str) -> usize {
     let entry = format!("{name}={value}");
     let found = matching(&entry);
+    if found.is_empty() {
+        return 0;
+    }
     signal_all(&found, &entry, Signal::TERM);
     let mut waited = Duration::ZERO;
     while waited < GRACE && !matching(&entry).is_empty() {

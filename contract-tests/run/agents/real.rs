@@ -195,7 +195,8 @@ impl Installed {
     fn loa(&self, arguments: &[&str]) -> Command {
         let mut command = self.workspace.command(arguments);
         let (home, address) = (self.workspace.path("home"), format!("http://{}", self.model.address));
-        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env_clear().env("XDG_STATE_HOME", crate::run::workspace::state_home(&self.workspace.path("")));
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", &home).env("TMPDIR", self.workspace.path("")).env("TERM", "dumb").env("IS_SANDBOX", "1");
         command.env("ANTHROPIC_BASE_URL", &address).env("GOOGLE_GEMINI_BASE_URL", &address);
         for name in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"] {

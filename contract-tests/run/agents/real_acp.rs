@@ -143,7 +143,8 @@ impl Installed {
     fn loa(&self, arguments: &[&str]) -> Command {
         let mut command = self.workspace.command(arguments);
         let address = format!("http://{}", self.model.address);
-        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TERM", "dumb");
+        command.env_clear().env("XDG_STATE_HOME", crate::run::workspace::state_home(&self.workspace.path("")));
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TERM", "dumb");
         command.env("HOME", self.workspace.path("home")).env("TMPDIR", self.workspace.path("")).env("IS_SANDBOX", "1");
         command.env("ANTHROPIC_BASE_URL", &address).env("ANTHROPIC_API_KEY", "sk-dummy");
         command.env("OPENAI_BASE_URL", format!("{address}/v1")).env("OPENAI_API_KEY", "sk-dummy");

@@ -28,7 +28,7 @@ use crate::cli::console::print;
 use crate::cli::defect::guarded;
 use crate::cli::{ExitStatus, Failure, finish, parse};
 use crate::events::RunEnd;
-use crate::runner::{Call, Ended, Engine, Mode, Plan, Remedy, Request, Selection, state, status};
+use crate::runner::{Call, Ended, Engine, Mode, Plan, Remedy, Request, Selection, refuse_foreign, state, status};
 use crate::store::Layout;
 use crate::system::files::FileError;
 use crate::system::process::{Interrupt, Interrupts};
@@ -104,6 +104,8 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
 fn resumption(args: &LoaRun, here: &Here, plan: Option<&Path>, remedy: Option<Remedy>) -> Result<Request, Failure> {
     // Where there is nothing, nobody wants to hear what is wrong with the configuration.
     state(&here.layout, &here.store).map_err(of_run)?;
+    // Nor what it would be continued with, before a human says that it is to be.
+    refuse_foreign(&here.layout, &here.store, remedy).map_err(of_run)?;
     let origin = match plan {
         Some(plan) => origin(Some(plan))?,
         None => recorded_origin(here)?,
@@ -131,10 +133,11 @@ fn execute_and_wait(args: &LoaRun, here: &Here, request: Request, waits: bool) -
         if !waits || status != ExitStatus::HumanNeeded {
             return Ok(status);
         }
-        if let Some(over) = wait(here, &runtime)? {
+        let here = here.again()?;
+        if let Some(over) = wait(&here, &runtime)? {
             return Ok(over);
         }
-        request = resumption(args, here, None, None)?;
+        request = resumption(args, &here, None, None)?;
     }
 }
 
@@ -186,6 +189,7 @@ fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> R
     drop(terminal);
     if args.json {
         let call = Call::pending(&state, &here.layout).as_ref().map(call_json);
+        let here = here.again()?;
         let status = status(&here.layout, &here.store).map_err(of_run)?;
         print_json(&json!({ "end": end.word(), "call": call, "status": status }))?;
     }

@@ -40,6 +40,13 @@ impl Here {
         Ok(Self { layout, place, store })
     }
 
+    /// The same workspace, looked at again: a first run gives it its id.
+    pub(super) fn again(&self) -> Result<Self, Failure> {
+        let place = self.place.found_again().map_err(|error| of_run(error.into()))?;
+        let store = FileStore::new(place.clone(), self.layout.clone());
+        Ok(Self { layout: self.layout.clone(), place, store })
+    }
+
     /// Who works here.
     pub(super) fn holder(&self) -> Result<Option<Holder>, Failure> {
         self.store.holder().map_err(|error| of_run(error.into()))
@@ -145,7 +152,14 @@ pub(super) fn origin(plan: Option<&Path>) -> Result<RunOrigin, Failure> {
 }
 
 pub(super) fn recorded_origin(here: &Here) -> Result<RunOrigin, Failure> {
-    Ok(here.present()?.map_or_else(RunOrigin::config, |state| state.origin))
+    let mut origin = here.present()?.map_or_else(RunOrigin::config, |state| state.origin);
+    // A plan that lay in the workspace moved with it.
+    if let (Some(path), Some(from)) = (&origin.path, here.place.moved_from())
+        && let Ok(inside) = path.strip_prefix(from)
+    {
+        origin.path = Some(here.layout.workspace().join(inside));
+    }
+    Ok(origin)
 }
 
 pub(super) fn planned(origin: &RunOrigin, settings: &Settings) -> Result<Plan, RunError> {

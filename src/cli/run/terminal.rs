@@ -155,6 +155,9 @@ fn sentence(event: &Event, state: &State, layout: &Layout) -> Option<String> {
     })
 }
 
+/// Where what does not count is put.
+const IGNORED: &str = ", into .loa-run/archive/ignored";
+
 /// What was found on the disk that is not as the journal has it.
 fn found_on_disk(event: &Event) -> Option<String> {
     Some(match event {
@@ -165,13 +168,15 @@ fn found_on_disk(event: &Event) -> Option<String> {
             format!("the checkpoint of {phase} is written again: {}", found.words())
         }
         Event::CheckpointIgnored { phase, found: Found::Different } => {
-            format!("a checkpoint of {phase} that this run did not write does not count; it is put aside")
+            format!("a checkpoint of {phase} that this run did not write does not count; it is put aside{IGNORED}")
         }
         Event::CheckpointIgnored { phase, found: Found::Foreign } => {
-            format!("the checkpoint of {phase} belongs to another execution and does not count; it is put aside")
+            format!(
+                "the checkpoint of {phase} belongs to another execution and does not count; it is put aside{IGNORED}"
+            )
         }
         Event::CheckpointIgnored { phase, found } => {
-            format!("what lies in the place of the checkpoint of {phase} is put aside: {}", found.words())
+            format!("what lies in the place of the checkpoint of {phase} is put aside{IGNORED}: {}", found.words())
         }
         Event::CheckpointAdopted { checkpoint } => {
             format!("the checkpoint of {} counts as it is on disk", checkpoint.phase)

@@ -9,7 +9,8 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::events::{EVENT_VERSION, Envelope};
-use crate::store::StoreError;
+use crate::store::journal::durability;
+use crate::store::{Durability, StoreError};
 use crate::system::files::{self, Appender, FileError, Privacy};
 
 /// The most bytes of a journal that are read: some hundred thousand attempts.
@@ -100,6 +101,16 @@ fn parse(bytes: &[u8], before: &Head, seq: u64) -> Result<(Envelope, Head), Unus
     if tail != expected || envelope.seq != seq { Err(Unusable::Edited) } else { Ok((envelope, head)) }
 }
 
+/// Whether nothing in these lines was ever acknowledged: no event that is synced but, at most, the very last one.
+fn is_unsynced(bytes: &[u8]) -> bool {
+    let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
+    let synced = |line: &&[u8]| {
+        let envelope = serde_json::from_slice::<Envelope>(line);
+        envelope.is_ok_and(|envelope| durability(&envelope.event) == Durability::Synced)
+    };
+    !lines.iter().rev().skip(1).any(synced)
+}
+
 /// Reads a journal; `None` when there is none. Nothing is changed.
 ///
 /// # Errors
@@ -114,8 +125,10 @@ pub(super) fn read(path: &Path) -> Result<Option<Contents>, StoreError> {
 fn contents(path: &Path, bytes: &[u8]) -> Result<Contents, StoreError> {
     let mut contents = Contents { envelopes: Vec::new(), heads: Vec::new(), length: 0, torn: false };
     let mut before = Head::default();
+    let mut end = 0;
     for (number, line) in (1_u64..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
         let whole = line.strip_suffix(b"\n");
+        end += line.len();
         match whole.map_or(Err(Unusable::Torn), |line| parse(line, &before, number)) {
             Ok((envelope, head)) => {
                 contents.length += line.len() as u64;
@@ -127,7 +140,7 @@ fn contents(path: &Path, bytes: &[u8]) -> Result<Contents, StoreError> {
                 return Err(StoreError::Newer { path: path.into(), found, known: EVENT_VERSION });
             }
             // A tear ends the file, or leaves zeros where a page never reached the disk; nothing else does.
-            Err(Unusable::Torn) if whole.is_none() || line.contains(&0) => {
+            Err(Unusable::Torn) if whole.is_none() || (line.contains(&0) && is_unsynced(&bytes[end..])) => {
                 contents.torn = true;
                 return Ok(contents);
             }
@@ -176,7 +189,7 @@ impl OpenJournal {
     /// # Errors
     /// [`StoreError::Superseded`] when somebody else appended meanwhile; [`StoreError::File`]. Nothing of them counts then.
     pub(super) fn append(&mut self, envelopes: &[Envelope], sync: bool) -> Result<(), StoreError> {
-        self.check()?;
+        self.check(envelopes.first().map_or(0, |first| first.epoch))?;
         let (mut bytes, mut head) = (Vec::new(), self.head.clone());
         for envelope in envelopes {
             let (line, next) = line(envelope, &head);
@@ -197,7 +210,7 @@ impl OpenJournal {
     }
 
     /// Whether the file is still the one that we know.
-    fn check(&self) -> Result<(), StoreError> {
+    fn check(&self, epoch: u64) -> Result<(), StoreError> {
         if self.broken {
             let source = std::io::Error::other("an earlier write did not reach the disk");
             return Err(FileError { action: "append to", path: self.file.path().to_path_buf(), source }.into());
@@ -206,8 +219,12 @@ impl OpenJournal {
             Some(length) if length == self.length => Ok(()),
             _ => {
                 let now = read(self.file.path())?;
-                let epoch = now.and_then(|contents| Some(contents.envelopes.last()?.epoch)).unwrap_or_default();
-                Err(StoreError::Superseded { epoch })
+                let newest = now.and_then(|contents| Some(contents.envelopes.last()?.epoch)).unwrap_or_default();
+                if newest > epoch {
+                    return Err(StoreError::Superseded { epoch: newest });
+                }
+                let source = std::io::Error::other("somebody removed it, or changed it, while we owned it");
+                Err(FileError { action: "append to", path: self.file.path().to_path_buf(), source }.into())
             }
         }
     }
@@ -276,6 +293,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn zeros_before_something_that_was_acknowledged_are_no_tear() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("journal.jsonl");
+        let mut journal = OpenJournal::create(&path, &envelope(1, "one")).expect("created");
+        let reopened = Event::PhaseReopened { phase: crate::contract::Phase::Design };
+        for seq in 2..5 {
+            let event = if seq == 2 { Event::Notice { text: "two".to_owned() } } else { reopened.clone() };
+            journal.append(&[Envelope { event, ..envelope(seq, "") }], true).expect("appended");
+        }
+        let whole = files::read(&path, 1 << 20).expect("read");
+        let begins: Vec<usize> = (1..whole.len()).filter(|at| whole[at - 1] == b'\n').collect();
+        let zeroed = |line: usize| {
+            let mut bytes = whole.clone();
+            bytes[begins[line] + 5..begins[line] + 25].fill(0);
+            contents(&path, &bytes)
+        };
+        assert!(matches!(zeroed(0), Err(StoreError::Edited { line: 2, .. })), "the third was synced behind it");
+        assert_eq!(zeroed(1).expect("only the last follows").envelopes.len(), 2);
+        assert_eq!(zeroed(2).expect("the last").envelopes.len(), 3);
     }
 
     #[test]

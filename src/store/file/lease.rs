@@ -4,6 +4,7 @@
 //! on the workspace's folder itself, which also stands where two homes share one volume, and `.loa-run/lock`, which
 //! programs of format 1 take and in which the holder is named for those who see the workspace alone.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -28,14 +29,19 @@ pub(super) struct Lease {
 }
 
 impl Lease {
-    /// Takes all three, or says who has them. A patient claimant waits for a holder that is about to let go.
-    pub(super) fn take(place: &Place, layout: &Layout, now: Timestamp, patient: bool) -> Result<Self, StoreError> {
-        files::ensure_folder(&layout.run())?;
+    /// Takes all three, or says who has them. The folder's comes first, and nothing is written before it is taken. A
+    /// patient claimant waits for a holder that is about to let go. Returns where the workspace was before, when it moved.
+    pub(super) fn take(
+        place: &mut Place,
+        layout: &Layout,
+        now: Timestamp,
+        patient: bool,
+    ) -> Result<(Self, Option<PathBuf>), StoreError> {
         let began = clock::now();
         loop {
             let held = match Self::try_take(place, layout, now) {
-                Ok(lease) => return Ok(lease),
-                Err(held) => held,
+                Err(StoreError::Lock(held @ LockError::Held { .. })) => held,
+                taken => return taken,
             };
             let LockError::Held { holder, .. } = &held else { return Err(held.into()) };
             let dying = holder.as_ref().is_none_or(Holder::is_dying);
@@ -46,18 +52,25 @@ impl Lease {
         }
     }
 
-    fn try_take(place: &Place, layout: &Layout, now: Timestamp) -> Result<Self, LockError> {
-        let state = Lock::take(&place.lock(), now)?;
+    fn try_take(place: &mut Place, layout: &Layout, now: Timestamp) -> Result<(Self, Option<PathBuf>), StoreError> {
         let Some(folder) = FolderLock::take(layout.workspace())? else {
-            let holder = Lock::holder(&layout.lock())?;
-            return Err(LockError::Held { path: layout.workspace().to_path_buf(), holder });
+            let holder = match Lock::holder(&place.lock())? {
+                Some(holder) => Some(holder),
+                None => Lock::holder(&layout.lock())?,
+            };
+            return Err(LockError::Held { path: layout.workspace().to_path_buf(), holder }.into());
         };
-        // One that another user left cannot be opened; the other two witnesses stand.
+        // Whoever held it until now may have begun here, under an id that was not known when we looked.
+        *place = place.found_again()?;
+        files::ensure_folder(&layout.run())?;
+        let moved_from = place.establish()?;
+        let state = Lock::take(&place.lock(), now)?;
+        // One that another user left, or that is no file, cannot be used; the other two witnesses stand.
         let note = match Lock::take(&layout.lock(), now) {
-            Err(LockError::File(error)) if error.source.kind() == std::io::ErrorKind::PermissionDenied => None,
+            Err(LockError::File(_)) => None,
             note => Some(note?),
         };
-        Ok(Self { state, _folder: folder, note })
+        Ok((Self { state, _folder: folder, note }, moved_from))
     }
 
     /// Who works on the workspace; `None` when nobody does.

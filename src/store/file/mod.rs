@@ -5,6 +5,8 @@
 mod journal;
 mod lease;
 
+use std::path::{Path, PathBuf};
+
 use jiff::Timestamp;
 
 pub use self::journal::Head;
@@ -41,11 +43,48 @@ impl FileStore {
     }
 
     fn current_name(&self) -> Result<Option<ExecutionId>, StoreError> {
-        let Some(bytes) = bytes(&self.place.current())? else { return Ok(None) };
-        let path = self.place.current();
-        let invalid = |findings: &str| StoreError::Invalid { path: path.clone(), findings: findings.to_owned() };
-        let name = String::from_utf8(bytes).map_err(|_| invalid("it is no text"))?;
-        ExecutionId::new(name.trim()).map(Some).map_err(|_| invalid("it names no execution"))
+        let named = bytes(&self.place.current())?.and_then(|bytes| String::from_utf8(bytes).ok());
+        match named.and_then(|name| ExecutionId::new(name.trim()).ok()) {
+            Some(named) => Ok(Some(named)),
+            // Lost, or torn: the journals are there, and the newest that got beyond its beginning is meant.
+            None => self.newest(),
+        }
+    }
+
+    fn newest(&self) -> Result<Option<ExecutionId>, StoreError> {
+        let mut newest = None;
+        for folder in self.run_folders()? {
+            let Some(contents) = read(&folder.join("journal.jsonl"))? else { continue };
+            let (Some(state), Some(last)) = (State::fold(&contents.envelopes), contents.envelopes.last()) else {
+                continue;
+            };
+            if last.seq > 1 && newest.as_ref().is_none_or(|(at, _)| *at < last.at) {
+                newest = Some((last.at, state.execution_id));
+            }
+        }
+        Ok(newest.map(|(_, execution)| execution))
+    }
+
+    /// The folders of executions; what begins with a dot is being removed.
+    fn run_folders(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let is_hidden =
+            |folder: &PathBuf| folder.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        let mut folders = files::list(&self.place.runs())?;
+        folders.retain(|folder| folder.is_dir() && !is_hidden(folder));
+        Ok(folders)
+    }
+
+    /// Removes what an owner left half written or half removed when it died.
+    fn clear_up(&self) -> Result<(), StoreError> {
+        files::remove_unfinished(&self.place.folder())?;
+        for folder in files::list(&self.place.runs())? {
+            if folder.is_dir() && !folder.join("journal.jsonl").exists() {
+                files::remove_tree(&folder)?;
+            } else {
+                files::remove_unfinished(&folder)?;
+            }
+        }
+        Ok(())
     }
 
     fn contents(&self, execution: &ExecutionId) -> Result<Option<Contents>, StoreError> {
@@ -63,10 +102,12 @@ impl FileStore {
 
 impl RunStore for FileStore {
     fn claim(&mut self, now: Timestamp, patient: bool) -> Result<Claimed, StoreError> {
-        let moved_from = self.place.establish()?;
-        if self.lease.is_none() {
-            self.lease = Some(Lease::take(&self.place, &self.layout, now, patient)?);
+        if self.lease.is_some() {
+            return Ok(Claimed { moved_from: None });
         }
+        let (lease, moved_from) = Lease::take(&mut self.place, &self.layout, now, patient)?;
+        self.lease = Some(lease);
+        self.clear_up()?;
         Ok(Claimed { moved_from })
     }
 
@@ -89,10 +130,16 @@ impl RunStore for FileStore {
         self.recorded(execution)
     }
 
+    fn is_known(&self, execution: &ExecutionId) -> Result<bool, StoreError> {
+        let name = folder_name(execution);
+        let journal = |folder: PathBuf| folder.join("runs").join(&name).join("journal.jsonl");
+        Ok(files::list(self.place.base())?.into_iter().any(|folder| journal(folder).exists()))
+    }
+
     fn executions(&self) -> Result<Vec<Summary>, StoreError> {
         let current = self.current_name()?;
         let mut summaries = Vec::new();
-        for folder in files::list(&self.place.runs())? {
+        for folder in self.run_folders()? {
             let path = folder.join("journal.jsonl");
             let written = files::modified(&path).unwrap_or_default();
             let recorded = read(&path).ok().flatten();
@@ -116,15 +163,23 @@ impl RunStore for FileStore {
     fn remove(&mut self, execution: &ExecutionId) -> Result<(), StoreError> {
         self.held()?;
         assert!(self.current_name()?.as_ref() != Some(execution), "the present execution is never removed");
-        Ok(files::remove_tree(&self.place.run(execution))?)
+        let (folder, journal) = (self.place.run(execution), self.place.journal(execution));
+        // The journal first: without it the rest is what a start clears away.
+        files::remove(&journal)?;
+        Ok(files::remove_tree(&folder)?)
     }
 
     fn begin(&mut self, execution: &ExecutionId, first: &Envelope) -> Result<(), StoreError> {
         self.held()?;
         files::ensure_private_folder(&self.place.run(execution))?;
         let path = self.place.journal(execution);
-        // A start that died before it was the present one has left a journal of one event.
-        files::remove(&path)?;
+        match read(&path) {
+            Ok(None) => {}
+            // A start that died before it was the present one has left a journal of one event.
+            Ok(Some(contents)) if contents.envelopes.len() <= 1 => files::remove(&path)?,
+            // Of the same execution, taken over anew: what was there is kept.
+            Ok(Some(_)) | Err(_) => files::rename(&path, &free_name(&path))?,
+        }
         self.journal = Some(OpenJournal::create(&path, first)?);
         let name = format!("{execution}\n");
         Ok(files::write_durably(&self.place.current(), name.as_bytes(), Privacy::Private)?)
@@ -160,6 +215,13 @@ impl FileStore {
             }
         }
     }
+}
+
+/// A name beside the journal that is free.
+fn free_name(path: &Path) -> PathBuf {
+    let names = (1_u32..).map(|n| path.with_extension(format!("{n}.jsonl")));
+    let mut free = names.filter(|name| name.symlink_metadata().is_err());
+    free.next().expect("an endless sequence of names has a free one")
 }
 
 /// The folder of an execution that a name on the command line means; names are file names.

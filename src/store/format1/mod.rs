@@ -118,6 +118,7 @@ fn state(
         epoch: record.epoch,
         overrides: record.overrides,
         status: record.status,
+        is_at_work: record.status == crate::events::RunStatus::Running,
         updated_at,
         counters: record.counters,
         checkpoints,
