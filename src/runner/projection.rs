@@ -1,13 +1,13 @@
 //! Keeps what lies in the workspace as the journal has it: what a phase, git or a power cut took is written again, and what
 //! somebody put there does not count.
 
-use std::path::Path;
-
 use super::RunError;
 use super::engine::Engine;
 use crate::contract::{Phase, PhaseExit};
 use crate::events::{Event, Found, State};
-use crate::store::{Layout, Mismatch, compare, project_all, report_paths, write_checkpoint};
+use crate::store::{
+    Layout, Mismatch, compare, make_room, make_room_for_folders, project_all, put_aside, report_paths, write_checkpoint,
+};
 use crate::system::files;
 
 /// What a human wants done about checkpoints that are not as the journal has them.
@@ -95,15 +95,11 @@ impl Engine<'_> {
 
     /// Puts aside what lies in the place of the folders of the projections and is no folder of ours.
     fn make_room_for_folders(&mut self) -> Result<(), RunError> {
-        for folder in [self.layout.checkpoints(), self.layout.escalations()] {
-            if folder.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
-                put_aside(&self.layout, &folder)?;
-                let text =
-                    format!("{} was no folder; it is put aside, into .loa-run/archive/ignored", folder.display());
-                self.notice(text);
-            }
+        for folder in make_room_for_folders(&self.layout)? {
+            let text = format!("{} was no folder; it is put aside, into .loa-run/archive/ignored", folder.display());
+            self.notice(text);
         }
-        Ok(files::ensure_folder(&self.layout.checkpoints())?)
+        Ok(())
     }
 
     /// Looks whether anything about the checkpoints was touched since we wrote them, which costs next to nothing, and only
@@ -162,22 +158,6 @@ pub(super) type Stamps = Vec<Option<files::Stamp>>;
 
 fn stamps(layout: &Layout) -> Stamps {
     Phase::ALL.iter().map(|phase| files::stamp(&layout.checkpoint(*phase))).collect()
-}
-
-/// Puts aside what lies in the place of a file and is none: a folder, a link, a pipe.
-pub(super) fn make_room(layout: &Layout, path: &Path) -> Result<(), RunError> {
-    let in_the_way = path.symlink_metadata().is_ok_and(|found| !found.is_file());
-    if in_the_way { put_aside(layout, path) } else { Ok(()) }
-}
-
-/// Puts something aside that does not count. Nothing is deleted.
-fn put_aside(layout: &Layout, path: &Path) -> Result<(), RunError> {
-    let folder = layout.archived("ignored");
-    files::ensure_folder(&folder)?;
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let names = (1_u32..).map(|n| folder.join(format!("{stem}.{n}.yaml")));
-    let free = names.into_iter().find(|path| path.symlink_metadata().is_err());
-    Ok(files::rename(path, &free.expect("an endless sequence of names has a free one"))?)
 }
 
 #[cfg(test)]

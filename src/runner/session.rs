@@ -8,7 +8,7 @@ use super::context::context_state;
 use super::engine::Engine;
 use super::existing::{Existing, fresh_execution, of_checkpoints, taken_over};
 use super::observations::Observations;
-use super::projection::{Remedy, check, make_room};
+use super::projection::{Remedy, check};
 use super::stage_files::SESSION_VARIABLE;
 use super::status::flag;
 use super::{Backends, Bounds, Listener, Plan, PlanError, RunError};
@@ -17,8 +17,8 @@ use crate::contract::{ExecutionId, Phase, SessionId};
 use crate::events::{Event, RecordedOverride, RunOrigin, RunStatus, State};
 use crate::policy::check_limits;
 use crate::store::{
-    Earlier, FileStore, Journal, Layout, Place, Recorded, RunStore, StoreError, project_all, read_context_state,
-    retire_format1, write_context_state, write_operator,
+    Earlier, FileStore, Journal, Layout, Place, Recorded, RunStore, StoreError, make_room, project_all,
+    read_context_state, retire_format1, write_context_state, write_operator,
 };
 use crate::system::guard::Guard;
 use crate::system::process::{Interrupts, own_id};

@@ -34,7 +34,7 @@ pub use journal::Journal;
 pub use layout::{Layout, folder_name};
 pub use operator::write_operator;
 pub use place::{Basis, Place};
-pub use projection::{Mismatch, compare, found_checkpoints, project_all};
+pub use projection::{Mismatch, compare, found_checkpoints, make_room, make_room_for_folders, project_all, put_aside};
 
 use crate::contract::ExecutionId;
 use crate::events::{Envelope, RunStatus, State};

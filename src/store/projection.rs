@@ -2,7 +2,7 @@
 //!
 //! A checkpoint on disk is compared and never believed: the journal says what is concluded.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use super::checkpoint::checkpoint_text;
@@ -112,11 +112,53 @@ pub(super) fn found_checkpoints_in(folder: &Path) -> (Vec<Checkpoint>, Vec<Strin
     (valid, wrong)
 }
 
+/// Puts aside what lies in the place of a file and is none: a folder, a link, a pipe.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn make_room(layout: &Layout, path: &Path) -> Result<(), StoreError> {
+    let in_the_way = path.symlink_metadata().is_ok_and(|found| !found.is_file());
+    if in_the_way { put_aside(layout, path) } else { Ok(()) }
+}
+
+/// Puts aside what lies in the place of the folders of the projections and is no folder of ours, and says which.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn make_room_for_folders(layout: &Layout) -> Result<Vec<PathBuf>, StoreError> {
+    let mut moved = Vec::new();
+    for folder in [layout.checkpoints(), layout.escalations()] {
+        if folder.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+            put_aside(layout, &folder)?;
+            moved.push(folder);
+        }
+    }
+    files::ensure_folder(&layout.checkpoints())?;
+    Ok(moved)
+}
+
+/// Puts something aside that does not count, into `.loa-run/archive/ignored/`. Nothing is deleted.
+///
+/// # Errors
+/// [`StoreError`].
+///
+/// # Panics
+/// Never: an endless sequence of names has a free one.
+pub fn put_aside(layout: &Layout, path: &Path) -> Result<(), StoreError> {
+    let folder = layout.archived("ignored");
+    files::ensure_folder(&folder)?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut names = (1_u32..).map(|n| folder.join(format!("{stem}.{n}.yaml")));
+    let free = names.find(|path| path.symlink_metadata().is_err());
+    Ok(files::rename(path, &free.expect("an endless sequence of names has a free one"))?)
+}
+
 /// Writes the reports of the journal that are missing or torn again, and says which. What people edited in one stays.
 ///
 /// # Errors
 /// [`StoreError`].
-pub fn project_all(layout: &Layout, state: &State) -> Result<Vec<std::path::PathBuf>, StoreError> {
+pub fn project_all(layout: &Layout, state: &State) -> Result<Vec<PathBuf>, StoreError> {
+    make_room_for_folders(layout)?;
     let mut restored = Vec::new();
     for (number, report) in &state.reports {
         let paths = report_paths(layout, &report.execution_id, *number);
