@@ -107,11 +107,11 @@ fn the_state_lies_where_it_outlives_a_restart() {
         (path("/home"), path("/git"), &["/home", "/git"], "/home", Basis::Home),
         (path("/home"), None, &["/home"], "/home", Basis::Home),
         (None, path("/git"), &[], "/git", Basis::Repository),
-        (None, None, &[], "/work/.loa-run/state", Basis::Workspace),
+        (None, None, &[], "/there/.loa-run/state", Basis::Workspace),
     ];
     for (home, repository, volatile, base, basis) in rows {
         let is_volatile = |path: &Path| Some(volatile.iter().any(|other| path == Path::new(other)));
-        let chosen = choose(home.clone(), repository.clone(), Path::new("/work"), is_volatile);
+        let chosen = choose(home.clone(), repository.clone(), Path::new("/there"), is_volatile);
         assert_eq!(chosen, (PathBuf::from(base), basis), "{home:?} {repository:?} {volatile:?}");
     }
 }
