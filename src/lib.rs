@@ -45,9 +45,9 @@
 //!
 //! ```
 //! use loa::contract::{Action, PhaseExit};
-//! use loa::policy::{Ending, Outcome};
+//! use loa::policy::StageOutcome;
 //!
-//! let outcome = Outcome::of(&Ending::Exited(1));
+//! let outcome = StageOutcome::exited(1);
 //! assert_eq!(outcome.exit, PhaseExit::Retry);
 //! assert_eq!(outcome.action(0, 3), Action::Retry);
 //! assert_eq!(outcome.action(3, 3), Action::Escalate, "three retries are used up");

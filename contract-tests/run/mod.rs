@@ -10,6 +10,7 @@ mod bad_input;
 mod calls;
 mod configuration;
 mod context;
+mod core;
 mod crash;
 mod exits;
 mod features;

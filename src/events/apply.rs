@@ -2,10 +2,9 @@
 
 use super::{
     Active, AgentActivity, AgentState, ApprovalState, Due, Envelope, Event, NextAction, PendingEscalation,
-    RecordedResolution, RunEnd, RunStatus, State,
+    RecordedResolution, RunEnd, RunStatus, State, Undecided, Waiting,
 };
 use crate::contract::{Checkpoint, EscalationReport, Phase, PhaseExit, Resolution, ResolutionAction};
-use crate::policy::Signature;
 
 impl State {
     /// The state after the first event of an execution; `None` when that does not begin one.
@@ -16,7 +15,14 @@ impl State {
                 state.overrides.clone_from(overrides);
                 state
             }
-            Event::ExecutionTakenOver { state, .. } => (**state).clone(),
+            Event::ExecutionTakenOver { state, .. } => {
+                let mut state = (**state).clone();
+                // What it counted were attempts, of which the last has begun.
+                if let Some(active) = &state.active {
+                    state.starts.entry(active.phase).or_insert(active.attempt);
+                }
+                state
+            }
             _ => return None,
         };
         state.noted(envelope);
@@ -37,19 +43,28 @@ impl State {
                 self.last_error = None;
             }
             Event::SessionEnded { end } => self.session_ended(end),
-            Event::SessionDied { .. } => self.is_at_work = false,
+            Event::SessionDied { .. } => {
+                self.is_at_work = false;
+                self.deaths += 1;
+                self.lost();
+            }
             Event::TimeCharged { elapsed_ms } => {
                 self.counters.add_elapsed(std::time::Duration::from_millis(*elapsed_ms));
             }
             Event::AttemptStarted { phase, attempt, .. } => self.attempt_started(envelope, *phase, *attempt),
-            Event::AttemptEnded { context_tokens, .. } => {
+            Event::AttemptEnded { context_tokens, exit, .. } => {
                 self.context_tokens = context_tokens.or(self.context_tokens);
+                match exit {
+                    Some(_) => self.had_outcome(),
+                    None => self.lost(),
+                }
             }
-            Event::BackedOff { phase, attempt, failure, .. } => self.backed_off(*phase, *attempt, failure.clone()),
+            Event::BackedOff { .. } => self.backed_off(&envelope.event),
             Event::StageConcluded { .. } => self.concluded(&envelope.event),
             Event::NextDecided { phase, next, reason } => {
                 let due = Due { phase: *phase, next: *next, reason: reason.clone() };
                 self.due = (*next != NextAction::Proceed).then_some(due);
+                self.undecided = None;
             }
             Event::StageSkipped { checkpoint } => self.skipped(checkpoint),
             Event::Remediation { .. } => {
@@ -70,6 +85,7 @@ impl State {
             Event::PhaseReopened { phase } => {
                 self.reopened.insert(*phase);
                 self.due = None;
+                self.undecided = None;
             }
             Event::ExecutionCompleted => {
                 self.status = RunStatus::Completed;
@@ -111,23 +127,51 @@ impl State {
 
     fn attempt_started(&mut self, envelope: &Envelope, phase: Phase, attempt: u32) {
         let earlier = self.active.take().filter(|active| active.phase == phase);
-        let (failures, began) = earlier.map_or((Vec::new(), None), |active| (active.failures, active.began));
-        self.active = Some(Active { phase, attempt, failures, began: began.or(Some(envelope.at)) });
+        let active = earlier.unwrap_or_else(|| Active::new(phase, attempt));
+        // Of a journal in which no start had a number of its own, the highest counts.
+        let newest = self.starts.entry(phase).or_default();
+        *newest = attempt.max(*newest);
+        let began = active.began.or(Some(envelope.at));
+        self.active = Some(Active { attempt, began, is_running: true, pause: None, ..active });
     }
 
-    fn backed_off(&mut self, phase: Phase, attempt: u32, failure: Option<Signature>) {
-        if let Some(active) = self.active.as_mut().filter(|active| active.phase == phase) {
-            active.attempt = attempt;
-            active.failures.push(failure);
+    /// An attempt has an outcome.
+    fn had_outcome(&mut self) {
+        self.deaths = 0;
+        if let Some(active) = &mut self.active {
+            active.is_running = false;
+            active.in_doubt = false;
+        }
+    }
+
+    /// An attempt that ran has ended without an outcome.
+    fn lost(&mut self) {
+        if let Some(active) = self.active.as_mut().filter(|active| active.is_running) {
+            active.is_running = false;
+            active.in_doubt = true;
+        }
+    }
+
+    fn backed_off(&mut self, event: &Event) {
+        let Event::BackedOff { phase, attempt, failure, reason, delay_ms, not_before } = event else { return };
+        if let Some(active) = self.active.as_mut().filter(|active| active.phase == *phase) {
+            active.attempt = *attempt;
+            active.is_running = false;
+            active.failures.push(failure.clone());
+            active.reasons.push(reason.clone());
+            active.pause = Some(Waiting { not_before: *not_before, delay_ms: *delay_ms });
         }
     }
 
     fn concluded(&mut self, event: &Event) {
-        let Event::StageConcluded { checkpoint, failure, overflow, remediable, findings, cycle, .. } = event else {
+        let Event::StageConcluded { checkpoint, failure, trigger, overflow, remediable, findings, cycle, .. } = event
+        else {
             return;
         };
         self.put(checkpoint);
         self.active = None;
+        let (phase, remediable, reason) = (checkpoint.phase, *remediable, checkpoint.summary.clone());
+        self.undecided = trigger.map(|trigger| Undecided { phase, remediable, trigger, reason });
         if *overflow {
             self.counters.context_overflowed();
         }
@@ -137,7 +181,7 @@ impl State {
         if checkpoint.exit_code == PhaseExit::Success {
             self.counters.audit_passed();
             self.cycle = None;
-        } else if *remediable {
+        } else if remediable {
             if let (Some(earlier), Some(now)) = (&self.cycle, cycle) {
                 self.counters.cycle_ended(earlier != now);
             }
@@ -184,6 +228,7 @@ impl State {
         self.pending = Some(PendingEscalation { number, trigger, phase, reason: reason.to_owned() });
         self.reports.insert(number, report.clone());
         self.due = None;
+        self.undecided = None;
         if approval {
             self.deploy = ApprovalState::Asked;
         }
@@ -199,6 +244,7 @@ impl State {
         let Some(pending) = self.pending.take() else { return };
         self.active = None;
         self.due = None;
+        self.deaths = 0;
         self.counters.reset(pending.trigger);
         self.status = match resolution.action {
             ResolutionAction::Abort => RunStatus::Aborted,

@@ -77,9 +77,9 @@ pub enum Event {
     AttemptStarted {
         /// The phase.
         phase: Phase,
-        /// The attempt, from 1.
+        /// The number of this start of the phase, from 1; no two have the same.
         attempt: u32,
-        /// How many there may be.
+        /// The number of the last start that may follow if none is lost.
         of: u32,
     },
     /// An attempt ended.
@@ -130,6 +130,9 @@ pub enum Event {
         /// What the last failure is recognised by.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Signature>,
+        /// The trigger to report for a failure that no counter explains; absent for a success.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trigger: Option<EscalationTrigger>,
         /// Whether its context was over.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         overflow: bool,

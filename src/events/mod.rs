@@ -20,5 +20,5 @@ pub use event::{CompactionMeans, Event, Found, NextAction, Pause, RunEnd};
 pub use observation::Observation;
 pub use state::{
     Active, AgentState, ApprovalState, CycleMark, Due, OriginKind, PendingEscalation, RecordedOverride,
-    RecordedResolution, RunOrigin, RunStatus, State,
+    RecordedResolution, RunOrigin, RunStatus, State, Undecided, Waiting,
 };

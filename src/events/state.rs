@@ -51,6 +51,15 @@ pub struct State {
     /// The phase that is being worked on, or was when its session ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<Active>,
+    /// How often each phase was started: every start has a number of its own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub starts: BTreeMap<Phase, u32>,
+    /// How many sessions died since an attempt had an outcome, or a human answered.
+    #[serde(default)]
+    pub deaths: u32,
+    /// The failure of which nobody has decided yet what follows from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<Undecided>,
     /// What was decided and has not happened yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<Due>,
@@ -104,6 +113,9 @@ impl State {
             checkpoints: BTreeMap::new(),
             reopened: BTreeSet::new(),
             active: None,
+            starts: BTreeMap::new(),
+            deaths: 0,
+            undecided: None,
             due: None,
             findings: Vec::new(),
             cycle: None,
@@ -145,6 +157,12 @@ impl State {
     #[must_use]
     pub fn is_completed(&self, phase: Phase) -> bool {
         self.checkpoint(phase).is_some_and(|checkpoint| checkpoint.exit_code == PhaseExit::Success)
+    }
+
+    /// The number of the next start of a phase.
+    #[must_use]
+    pub fn next_attempt(&self, phase: Phase) -> u32 {
+        self.starts.get(&phase).map_or(1, |last| last + 1)
     }
 
     /// The phase to run next; `None` when all are done.
@@ -261,13 +279,66 @@ impl RunStatus {
 pub struct Active {
     /// The phase.
     pub phase: Phase,
-    /// Its attempt, from 1: the one that runs, or that follows a pause.
+    /// The number of the start that runs, or that follows a pause. Every start of a phase has its own.
     pub attempt: u32,
-    /// What its earlier attempts are recognised by.
+    /// What its earlier attempts are recognised by; as many as had an outcome.
     pub failures: Vec<Option<Signature>>,
     /// When its first attempt began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began: Option<Timestamp>,
+    /// It was started, and its end is not recorded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_running: bool,
+    /// An attempt ended without an outcome, so that nobody knows how far it came.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_doubt: bool,
+    /// The pause before the attempt, while it lasts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Waiting>,
+    /// Why each attempt before failed, in one line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+}
+
+impl Active {
+    /// A phase before its first attempt.
+    #[must_use]
+    pub fn new(phase: Phase, attempt: u32) -> Self {
+        Self {
+            phase,
+            attempt,
+            failures: Vec::new(),
+            began: None,
+            is_running: false,
+            in_doubt: false,
+            pause: None,
+            reasons: Vec::new(),
+        }
+    }
+}
+
+/// A pause before an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Waiting {
+    /// The moment before which the attempt does not begin.
+    pub not_before: Timestamp,
+    /// How long the pause is, in milliseconds: no clock that was set back makes it longer.
+    pub delay_ms: u64,
+}
+
+/// The failure of a phase of which nobody has decided yet what follows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Undecided {
+    /// The phase.
+    pub phase: Phase,
+    /// Whether remediation answers it.
+    pub remediable: bool,
+    /// The trigger to report when no counter explains the failure.
+    pub trigger: EscalationTrigger,
+    /// Why, in one line.
+    pub reason: String,
 }
 
 /// What was decided after a phase and has not happened yet, because the session died in between.

@@ -4,57 +4,71 @@ use std::time::Duration;
 
 use crate::contract::{Action, PhaseError, PhaseExit};
 
-/// How the program of a stage, or its gate, came to an end.
+/// What the end of an attempt of a stage means in the words of the contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
-    /// It returned an exit code.
-    Exited(i32),
-    /// A signal ended it; the signal's name, with or without `SIG`.
-    Signalled(String),
-    /// It could not be started; why, for people.
-    SpawnFailed(String),
-    /// It was stopped because it took this long, which is all it may take.
-    TimedOut(Duration),
-}
-
-/// What an ending means in the words of the contract.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct StageOutcome {
     /// The exit to record in the checkpoint.
     pub exit: PhaseExit,
-    /// What the contract's three codes cannot say; present only when the ending was none of them.
+    /// What the contract's three codes cannot say; present only when the end was none of them.
     pub error: Option<PhaseError>,
 }
 
-impl Outcome {
-    /// Reads an ending. Anything that the contract does not define is recorded as blocked with an error that names it;
-    /// only a timeout counts as temporary.
+impl StageOutcome {
+    /// Its program, or its gate, returned an exit code. One that the contract does not define is recorded as blocked with an
+    /// error that names it.
     #[must_use]
-    pub fn of(ending: &Ending) -> Self {
-        match ending {
-            Ending::Exited(0) => Self::plain(PhaseExit::Success),
-            Ending::Exited(1) => Self::plain(PhaseExit::Retry),
-            Ending::Exited(2) => Self::plain(PhaseExit::Blocked),
-            Ending::Exited(code) => Self::odd(
+    pub fn exited(code: i32) -> Self {
+        match code {
+            0 => Self::plain(PhaseExit::Success),
+            1 => Self::plain(PhaseExit::Retry),
+            2 => Self::plain(PhaseExit::Blocked),
+            code => Self::odd(
                 PhaseExit::Blocked,
                 format!("UNKNOWN_EXIT_{code}"),
                 format!("the phase ended with exit code {code}; the contract knows 0, 1 and 2"),
             ),
-            Ending::Signalled(name) => {
-                let name = name.strip_prefix("SIG").unwrap_or(name);
-                Self::odd(PhaseExit::Blocked, format!("SIGNAL_{name}"), format!("the phase was ended by SIG{name}"))
-            }
-            Ending::SpawnFailed(why) => Self::odd(
-                PhaseExit::Blocked,
-                "SPAWN_FAILED".to_owned(),
-                format!("the phase's command could not be started: {why}"),
-            ),
-            Ending::TimedOut(limit) => Self::odd(
-                PhaseExit::Retry,
-                "PHASE_TIMEOUT".to_owned(),
-                format!("the phase was stopped after {} s, its limit", limit.as_secs_f64()),
-            ),
         }
+    }
+
+    /// A signal ended it; `name` with or without `SIG`.
+    #[must_use]
+    pub fn signalled(name: &str) -> Self {
+        let name = name.strip_prefix("SIG").unwrap_or(name);
+        Self::odd(PhaseExit::Blocked, format!("SIGNAL_{name}"), format!("the phase was ended by SIG{name}"))
+    }
+
+    /// It could not be started; why, for people.
+    #[must_use]
+    pub fn spawn_failed(why: &str) -> Self {
+        let message = format!("the phase's command could not be started: {why}");
+        Self::odd(PhaseExit::Blocked, "SPAWN_FAILED".to_owned(), message)
+    }
+
+    /// It was stopped because it took this long, which is all it may take. Counts as temporary.
+    #[must_use]
+    pub fn timed_out(limit: Duration) -> Self {
+        let message = format!("the phase was stopped after {} s, its limit", limit.as_secs_f64());
+        Self::odd(PhaseExit::Retry, "PHASE_TIMEOUT".to_owned(), message)
+    }
+
+    /// It was stopped because it said nothing for so long. Counts as temporary.
+    #[must_use]
+    pub fn silent(limit: Duration) -> Self {
+        let message = format!("the phase was stopped: it said nothing for {} s, its limit", limit.as_secs_f64());
+        Self::odd(PhaseExit::Retry, "PHASE_TIMEOUT".to_owned(), message)
+    }
+
+    /// It was stopped because its context was over.
+    #[must_use]
+    pub fn overflowed() -> Self {
+        let message = "the stage was ended: its context was still at the hard limit after an emergency compaction";
+        Self::odd(PhaseExit::Blocked, "CONTEXT_OVERFLOW".to_owned(), message.to_owned())
+    }
+
+    /// Whether the stage itself asks for another try: its own exit 1.
+    #[must_use]
+    pub fn is_own_retry(&self) -> bool {
+        self.exit == PhaseExit::Retry && self.error.is_none()
     }
 
     fn plain(exit: PhaseExit) -> Self {
@@ -85,30 +99,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ending_becomes_one_of_the_three_exits() {
-        let signalled = |name: &str| Ending::Signalled(name.to_owned());
-        for (ending, exit, code, recoverable) in [
-            (Ending::Exited(0), PhaseExit::Success, None, false),
-            (Ending::Exited(1), PhaseExit::Retry, None, false),
-            (Ending::Exited(2), PhaseExit::Blocked, None, false),
-            (Ending::Exited(3), PhaseExit::Blocked, Some("UNKNOWN_EXIT_3"), false),
-            (Ending::Exited(127), PhaseExit::Blocked, Some("UNKNOWN_EXIT_127"), false),
-            (Ending::Exited(-1), PhaseExit::Blocked, Some("UNKNOWN_EXIT_-1"), false),
-            (signalled("SIGKILL"), PhaseExit::Blocked, Some("SIGNAL_KILL"), false),
-            (signalled("TERM"), PhaseExit::Blocked, Some("SIGNAL_TERM"), false),
-            (Ending::SpawnFailed("no such file".to_owned()), PhaseExit::Blocked, Some("SPAWN_FAILED"), false),
-            (Ending::TimedOut(Duration::from_secs(90)), PhaseExit::Retry, Some("PHASE_TIMEOUT"), true),
+    fn an_end_becomes_one_of_the_three_exits() {
+        let minute = Duration::from_secs(90);
+        for (outcome, exit, code, recoverable) in [
+            (StageOutcome::exited(0), PhaseExit::Success, None, false),
+            (StageOutcome::exited(1), PhaseExit::Retry, None, false),
+            (StageOutcome::exited(2), PhaseExit::Blocked, None, false),
+            (StageOutcome::exited(3), PhaseExit::Blocked, Some("UNKNOWN_EXIT_3"), false),
+            (StageOutcome::exited(127), PhaseExit::Blocked, Some("UNKNOWN_EXIT_127"), false),
+            (StageOutcome::exited(-1), PhaseExit::Blocked, Some("UNKNOWN_EXIT_-1"), false),
+            (StageOutcome::signalled("SIGKILL"), PhaseExit::Blocked, Some("SIGNAL_KILL"), false),
+            (StageOutcome::signalled("TERM"), PhaseExit::Blocked, Some("SIGNAL_TERM"), false),
+            (StageOutcome::spawn_failed("no such file"), PhaseExit::Blocked, Some("SPAWN_FAILED"), false),
+            (StageOutcome::timed_out(minute), PhaseExit::Retry, Some("PHASE_TIMEOUT"), true),
+            (StageOutcome::silent(minute), PhaseExit::Retry, Some("PHASE_TIMEOUT"), true),
+            (StageOutcome::overflowed(), PhaseExit::Blocked, Some("CONTEXT_OVERFLOW"), false),
         ] {
-            let outcome = Outcome::of(&ending);
-            assert_eq!(outcome.exit, exit, "{ending:?}");
-            assert_eq!(outcome.error.as_ref().map(|error| error.code.as_str()), code, "{ending:?}");
-            assert_eq!(outcome.error.is_some_and(|error| error.recoverable), recoverable, "{ending:?}");
+            assert_eq!(outcome.exit, exit, "{outcome:?}");
+            assert_eq!(outcome.error.as_ref().map(|error| error.code.as_str()), code, "{outcome:?}");
+            assert_eq!(outcome.error.is_some_and(|error| error.recoverable), recoverable);
         }
     }
 
     #[test]
     fn three_retries_are_four_starts() {
-        let failing = Outcome::of(&Ending::Exited(1));
+        let failing = StageOutcome::exited(1);
         let mut starts = 1;
         while failing.action(starts - 1, 3) == Action::Retry {
             starts += 1;
@@ -119,16 +134,16 @@ mod tests {
 
     #[test]
     fn only_a_temporary_failure_is_retried() {
-        for (ending, action) in [
-            (Ending::Exited(0), Action::Proceed),
-            (Ending::Exited(1), Action::Retry),
-            (Ending::TimedOut(Duration::from_secs(1)), Action::Retry),
-            (Ending::Exited(2), Action::Halt),
-            (Ending::Exited(77), Action::Escalate),
-            (Ending::Signalled("SEGV".to_owned()), Action::Escalate),
-            (Ending::SpawnFailed("not executable".to_owned()), Action::Escalate),
+        for (outcome, action) in [
+            (StageOutcome::exited(0), Action::Proceed),
+            (StageOutcome::exited(1), Action::Retry),
+            (StageOutcome::timed_out(Duration::from_secs(1)), Action::Retry),
+            (StageOutcome::exited(2), Action::Halt),
+            (StageOutcome::exited(77), Action::Escalate),
+            (StageOutcome::signalled("SEGV"), Action::Escalate),
+            (StageOutcome::spawn_failed("not executable"), Action::Escalate),
         ] {
-            assert_eq!(Outcome::of(&ending).action(0, 3), action, "{ending:?}");
+            assert_eq!(outcome.action(0, 3), action, "{outcome:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::Outcome;
+use super::StageOutcome;
 use crate::contract::{PhaseError, PhaseExit, vocabulary};
 
 /// How one invocation of an agent ended. Exactly one of these, whatever the agent.
@@ -65,7 +65,7 @@ pub enum Consequence {
     /// The gate decides; without one the phase is done, unverified.
     Gate,
     /// The attempt has this outcome; its retries are the phase's.
-    Conclude(Outcome),
+    Conclude(StageOutcome),
     /// Wait until the quota is given anew, then go on; no attempt is used up.
     Wait(Option<Timestamp>),
     /// An emergency compaction, then go on.
@@ -169,7 +169,7 @@ impl Class {
         let failed = |exit: PhaseExit, code: &str, what: &str| {
             let message = if evidence.is_empty() { what.to_owned() } else { format!("{what}: {evidence}") };
             let error = PhaseError { code: code.to_owned(), message, recoverable: exit == PhaseExit::Retry };
-            Consequence::Conclude(Outcome { exit, error: Some(error) })
+            Consequence::Conclude(StageOutcome { exit, error: Some(error) })
         };
         match self {
             Self::Done => Consequence::Gate,

@@ -20,7 +20,7 @@ pub use backoff::Backoff;
 pub use context::{ContextTracker, NearLimit, Observation, check_limits, percent_of_hard};
 pub use effort::effort;
 pub use execution::Execution;
-pub use exit::{Ending, Outcome};
+pub use exit::StageOutcome;
 pub use invocation::{Class, ClassName, Consequence, Repeat, Repeats, next_look};
 pub use operator::{Surroundings, operator};
 pub use quota::{Answers, Tally, Usage, Window};

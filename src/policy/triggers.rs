@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, Signature};
+use super::{Signature, StageOutcome};
 use crate::contract::{EscalationTrigger, PhaseExit};
 
 /// The thresholds of the triggers.
@@ -126,7 +126,7 @@ impl TriggerCounters {
 /// The contract has no word for these: blocked and unknown endings are `manual`; exhausted retries are `same_issue` when
 /// every attempt failed alike, and `no_progress` when they differ or say nothing about themselves.
 #[must_use]
-pub fn trigger_for_failure(outcome: &Outcome, attempts: &[Option<Signature>]) -> EscalationTrigger {
+pub fn trigger_for_failure(outcome: &StageOutcome, attempts: &[Option<Signature>]) -> EscalationTrigger {
     if outcome.exit != PhaseExit::Retry {
         return EscalationTrigger::Manual;
     }

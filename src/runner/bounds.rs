@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Notification, operator};
+use super::Notification;
+use super::human::operator;
 use crate::config::{Command, Settings};
 use crate::contract::{ContextEditingConfig, ContextLimits, EffortConfig, OperatorType, Phase};
 use crate::policy::{Redactor, TriggerLimits};

@@ -5,16 +5,16 @@ use std::path::Path;
 use super::format::{project, yaml_for};
 use super::{Layout, StoreError};
 use crate::contract::Checkpoint;
-use crate::system::files::{self, Privacy};
+use crate::system::files::Privacy;
 
 /// Writes the checkpoint of its phase, whole, in place of an earlier one. The journal holds it durably.
 ///
 /// # Errors
 /// [`StoreError`]; the earlier checkpoint is then untouched.
 pub fn write_checkpoint(layout: &Layout, checkpoint: &Checkpoint) -> Result<(), StoreError> {
-    files::ensure_folder(&layout.checkpoints())?;
+    layout.disk().ensure_folder(&layout.checkpoints())?;
     let path = layout.checkpoint(checkpoint.phase);
-    project(&path, &checkpoint_text(&path, checkpoint)?, Privacy::Shared)
+    project(layout.disk().as_ref(), &path, &checkpoint_text(&path, checkpoint)?, Privacy::Shared)
 }
 
 /// A checkpoint as it is written.

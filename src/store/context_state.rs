@@ -4,7 +4,7 @@ use super::format::{project, read, yaml_for};
 use super::{Layout, StoreError};
 use crate::contract::ContextState;
 use crate::schema::{CONTEXT_STATE, Checker};
-use crate::system::files::{self, Privacy};
+use crate::system::files::Privacy;
 
 /// The newest version of the format.
 pub(super) const CONTEXT_STATE_VERSION: u32 = 1;
@@ -14,9 +14,9 @@ pub(super) const CONTEXT_STATE_VERSION: u32 = 1;
 /// # Errors
 /// [`StoreError`].
 pub fn write_context_state(layout: &Layout, state: &ContextState) -> Result<(), StoreError> {
-    files::ensure_folder(&layout.checkpoints())?;
+    layout.disk().ensure_folder(&layout.checkpoints())?;
     let path = layout.context_state();
-    project(&path, &yaml_for(&path, state)?, Privacy::Shared)
+    project(layout.disk().as_ref(), &path, &yaml_for(&path, state)?, Privacy::Shared)
 }
 
 /// The last known state; `None` before the first.
@@ -24,5 +24,5 @@ pub fn write_context_state(layout: &Layout, state: &ContextState) -> Result<(), 
 /// # Errors
 /// [`StoreError`], also when it comes from a newer version.
 pub fn read_context_state(layout: &Layout) -> Result<Option<ContextState>, StoreError> {
-    read(&layout.context_state(), &Checker::new(&CONTEXT_STATE), Some(CONTEXT_STATE_VERSION))
+    read(layout.disk().as_ref(), &layout.context_state(), &Checker::new(&CONTEXT_STATE), Some(CONTEXT_STATE_VERSION))
 }

@@ -7,7 +7,8 @@ use super::markdown::markdown;
 use super::{Layout, StoreError};
 use crate::contract::{EscalationReport, ExecutionId};
 use crate::schema::{Checker, ESCALATION_REPORT};
-use crate::system::files::{self, Privacy};
+use crate::system::disk;
+use crate::system::files::Privacy;
 
 /// Where a report is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,11 +31,11 @@ pub fn report_paths(layout: &Layout, execution: &ExecutionId, number: u32) -> Re
 /// # Errors
 /// [`StoreError`].
 pub fn write_report(layout: &Layout, report: &EscalationReport, number: u32) -> Result<ReportPaths, StoreError> {
-    files::ensure_folder(&layout.escalations())?;
+    layout.disk().ensure_folder(&layout.escalations())?;
     let paths = report_paths(layout, &report.execution_id, number);
     let [yaml, markdown] = report_texts(&paths, report)?;
-    files::write_durably(&paths.markdown, markdown.as_bytes(), Privacy::Shared)?;
-    files::write_durably(&paths.yaml, yaml.as_bytes(), Privacy::Shared)?;
+    layout.disk().write_durably(&paths.markdown, markdown.as_bytes(), Privacy::Shared)?;
+    layout.disk().write_durably(&paths.yaml, yaml.as_bytes(), Privacy::Shared)?;
     Ok(paths)
 }
 
@@ -48,5 +49,5 @@ pub(super) fn report_texts(paths: &ReportPaths, report: &EscalationReport) -> Re
 /// # Errors
 /// [`StoreError`].
 pub fn read_report(path: &Path) -> Result<Option<EscalationReport>, StoreError> {
-    read(path, &Checker::new(&ESCALATION_REPORT), None)
+    read(disk::host().as_ref(), path, &Checker::new(&ESCALATION_REPORT), None)
 }

@@ -22,7 +22,8 @@ use serde::de::DeserializeOwned;
 use crate::diag::render::all;
 use crate::diag::{Budget, Diagnostic};
 use crate::schema::Checker;
-use crate::system::files::{self, FileError, Privacy};
+use crate::system::disk::Disk;
+use crate::system::files::{FileError, Privacy};
 use crate::system::lock::LockError;
 
 /// A document that could not be read or written.
@@ -88,13 +89,13 @@ pub fn to_yaml(value: &impl Serialize) -> Result<String, serde_yaml::ser::Error>
     Ok(text)
 }
 
-pub(super) fn write(path: &Path, value: &impl Serialize, privacy: Privacy) -> Result<(), StoreError> {
-    Ok(files::write_durably(path, yaml_for(path, value)?.as_bytes(), privacy)?)
+pub(super) fn write(disk: &dyn Disk, path: &Path, value: &impl Serialize, privacy: Privacy) -> Result<(), StoreError> {
+    Ok(disk.write_durably(path, yaml_for(path, value)?.as_bytes(), privacy)?)
 }
 
 /// Writes a document whole, and leaves it to the next sync to make it durable: what a power cut takes is written again.
-pub(super) fn project(path: &Path, text: &str, privacy: Privacy) -> Result<(), StoreError> {
-    Ok(files::replace(path, text.as_bytes(), privacy)?)
+pub(super) fn project(disk: &dyn Disk, path: &Path, text: &str, privacy: Privacy) -> Result<(), StoreError> {
+    Ok(disk.replace(path, text.as_bytes(), privacy)?)
 }
 
 pub(super) fn yaml_for(path: &Path, value: &impl Serialize) -> Result<String, StoreError> {
@@ -104,11 +105,12 @@ pub(super) fn yaml_for(path: &Path, value: &impl Serialize) -> Result<String, St
 /// Reads a document of a kind; `None` when the file is not there. `version` is the newest that this program knows, for
 /// formats that carry one.
 pub(super) fn read<T: DeserializeOwned>(
+    disk: &dyn Disk,
     path: &Path,
     checker: &Checker,
     version: Option<u32>,
 ) -> Result<Option<T>, StoreError> {
-    bytes(path)?.map(|bytes| parse(path, &bytes, checker, version)).transpose()
+    bytes(disk, path)?.map(|bytes| parse(path, &bytes, checker, version)).transpose()
 }
 
 /// Reads a document of a kind from its bytes.
@@ -125,8 +127,8 @@ pub(super) fn parse<T: DeserializeOwned>(
 }
 
 /// Reads a document that only we write, by its type alone.
-pub(super) fn read_own<T: DeserializeOwned>(path: &Path, known: u32) -> Result<Option<T>, StoreError> {
-    let Some(bytes) = bytes(path)? else { return Ok(None) };
+pub(super) fn read_own<T: DeserializeOwned>(disk: &dyn Disk, path: &Path, known: u32) -> Result<Option<T>, StoreError> {
+    let Some(bytes) = bytes(disk, path)? else { return Ok(None) };
     check_version(path, &bytes, known)?;
     let typed = std::str::from_utf8(&bytes).map_err(|error| error.to_string());
     let typed = typed.and_then(|text| serde_yaml::from_str(text).map_err(|error| error.to_string()));
@@ -138,8 +140,8 @@ fn invalid(path: &Path, bytes: &[u8], findings: &[Diagnostic]) -> StoreError {
     StoreError::Invalid { path: path.to_path_buf(), findings: all(&path.display().to_string(), bytes, findings) }
 }
 
-pub(super) fn bytes(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
-    match files::read(path, Budget::default().bytes) {
+pub(super) fn bytes(disk: &dyn Disk, path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+    match disk.read(path, Budget::default().bytes) {
         Err(error) if error.is_not_found() => Ok(None),
         bytes => bytes.map(Some),
     }

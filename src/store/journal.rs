@@ -52,14 +52,33 @@ impl Journal {
     ///
     /// # Errors
     /// [`StoreError`]; the event did not happen then.
-    pub fn record(&mut self, now: Timestamp, event: Event) -> Result<Envelope, StoreError> {
+    pub fn record(&mut self, now: Timestamp, event: Event) -> Result<(), StoreError> {
+        self.record_all(now, vec![event], &mut |_, _| {}).map(drop)
+    }
+
+    /// Takes events in that are written together, and tells `watch` of each, with what is known since then.
+    ///
+    /// # Errors
+    /// [`StoreError`]; none of the events happened then.
+    pub fn record_all(
+        &mut self,
+        now: Timestamp,
+        events: Vec<Event>,
+        watch: &mut dyn FnMut(&Envelope, &State),
+    ) -> Result<Vec<Envelope>, StoreError> {
         let at = now.max(self.last_at);
-        let (version, seq, epoch) = (EVENT_VERSION, self.state.seq + 1, self.epoch);
-        let envelope = Envelope { version, seq, at, epoch, event };
-        self.store.append(std::slice::from_ref(&envelope), durability(&envelope.event))?;
+        let (version, epoch) = (EVENT_VERSION, self.epoch);
+        let numbered = (self.state.seq + 1..).zip(events);
+        let envelopes: Vec<Envelope> =
+            numbered.map(|(seq, event)| Envelope { version, seq, at, epoch, event }).collect();
+        let lasts = envelopes.iter().any(|envelope| durability(&envelope.event) == Durability::Synced);
+        self.store.append(&envelopes, if lasts { Durability::Synced } else { Durability::Buffered })?;
         self.last_at = at;
-        self.state.apply(&envelope);
-        Ok(envelope)
+        for envelope in &envelopes {
+            self.state.apply(envelope);
+            watch(envelope, &self.state);
+        }
+        Ok(envelopes)
     }
 
     /// What is known of the execution.

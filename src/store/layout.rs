@@ -1,14 +1,17 @@
 //! Every path under a workspace, named once.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::contract::{ExecutionId, Phase};
+use crate::system::disk::{self, Disk};
 
 /// The paths of one workspace. `.loa-checkpoint/` is the contract's, `.loa-run/` is ours; in both lies nothing that
 /// could not be made again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Layout {
     workspace: PathBuf,
+    disk: Arc<dyn Disk>,
 }
 
 impl Layout {
@@ -17,7 +20,18 @@ impl Layout {
 
     /// The paths under `workspace`, which should be absolute: stages are told them.
     pub fn new(workspace: impl Into<PathBuf>) -> Self {
-        Self { workspace: workspace.into() }
+        Self::on(disk::host(), workspace)
+    }
+
+    /// The paths under a workspace on a disk that need not be this host's.
+    pub fn on(disk: Arc<dyn Disk>, workspace: impl Into<PathBuf>) -> Self {
+        Self { workspace: workspace.into(), disk }
+    }
+
+    /// The disk that the workspace lies on.
+    #[must_use]
+    pub fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
     }
 
     /// The folder that the phases work in.

@@ -15,6 +15,7 @@
 //! So a second worktree, a clone at the same path and a copy are told apart, and a workspace that was moved is found.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,7 @@ use super::StoreError;
 use super::format::bytes;
 use super::layout::folder_name;
 use crate::contract::{ExecutionId, Phase};
+use crate::system::disk::{self, Disk, Kind};
 use crate::system::files::{self, FolderIdentity, Privacy};
 use crate::system::{env, ids};
 
@@ -55,8 +57,9 @@ impl Basis {
 }
 
 /// The state of one workspace: its paths. Nothing is made before [`Place::establish`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Place {
+    disk: Arc<dyn Disk>,
     workspace: PathBuf,
     base: PathBuf,
     basis: Basis,
@@ -82,12 +85,20 @@ impl Place {
     /// # Errors
     /// [`StoreError`] when a file cannot be read.
     pub fn find(workspace: &Path, named: Option<&Path>) -> Result<Self, StoreError> {
-        let (base, basis) = base(workspace, named);
-        let identity = FolderIdentity::of(workspace)?;
-        let told = read_id(workspace);
-        let (id, moved_from) = recognise(&base, workspace, identity, told)?;
+        Self::find_on(disk::host(), workspace, named)
+    }
+
+    /// The same on a disk that need not be this host's.
+    ///
+    /// # Errors
+    /// As [`Place::find`].
+    pub fn find_on(disk: Arc<dyn Disk>, workspace: &Path, named: Option<&Path>) -> Result<Self, StoreError> {
+        let (base, basis) = base(disk.as_ref(), workspace, named);
+        let identity = disk.identity(workspace)?;
+        let told = read_id(disk.as_ref(), workspace);
+        let (id, moved_from) = recognise(disk.as_ref(), &base, (workspace, identity), told)?;
         let (workspace, named) = (workspace.to_path_buf(), named.map(Path::to_path_buf));
-        Ok(Self { workspace, base, basis, id, identity, moved_from, named })
+        Ok(Self { disk, workspace, base, basis, id, identity, moved_from, named })
     }
 
     /// Finds it again: another process may have begun here since.
@@ -95,7 +106,7 @@ impl Place {
     /// # Errors
     /// As [`Place::find`].
     pub fn found_again(&self) -> Result<Self, StoreError> {
-        Self::find(&self.workspace, self.named.as_deref())
+        Self::find_on(self.disk.clone(), &self.workspace, self.named.as_deref())
     }
 
     /// Makes the folder, and writes down which workspace it belongs to. Only for the holder of the workspace's lock. Returns
@@ -108,15 +119,16 @@ impl Place {
     /// Never: what is written is plain data.
     pub fn establish(&mut self) -> Result<Option<PathBuf>, StoreError> {
         // The id first: whoever dies before the folder is there begins again under the same one.
-        if read_id(&self.workspace).as_ref() != Some(&self.id) {
-            write_id(&self.workspace, &self.id)?;
+        let disk = self.disk.as_ref();
+        if read_id(disk, &self.workspace).as_ref() != Some(&self.id) {
+            write_id(disk, &self.workspace, &self.id)?;
         }
-        files::ensure_private_folder(&self.folder())?;
+        disk.ensure_private_folder(&self.folder())?;
         let (version, id) = (PLACE_VERSION, self.id.clone());
         let known = Known { version, id, path: self.workspace.clone(), folder: self.identity };
-        if read_known(&self.folder())?.as_ref() != Some(&known) {
+        if read_known(disk, &self.folder())?.as_ref() != Some(&known) {
             let text = serde_json::to_string_pretty(&known).expect("plain data") + "\n";
-            files::write_durably(&self.folder().join("workspace.json"), text.as_bytes(), Privacy::Private)?;
+            disk.write_durably(&self.folder().join("workspace.json"), text.as_bytes(), Privacy::Private)?;
         }
         Ok(self.moved_from.take())
     }
@@ -125,6 +137,12 @@ impl Place {
     #[must_use]
     pub fn moved_from(&self) -> Option<&Path> {
         self.moved_from.as_deref()
+    }
+
+    /// The disk that the state lies on.
+    #[must_use]
+    pub fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
     }
 
     /// The workspace.
@@ -209,12 +227,12 @@ impl Place {
     }
 }
 
-fn base(workspace: &Path, named: Option<&Path>) -> (PathBuf, Basis) {
+fn base(disk: &dyn Disk, workspace: &Path, named: Option<&Path>) -> (PathBuf, Basis) {
     if let Some(named) = named {
         return (workspace.join(named), Basis::Named);
     }
     let home = env::state_home().map(|home| home.join("loa-run"));
-    let repository = git_folder(workspace).map(|folder| folder.join("loa-run"));
+    let repository = git_folder(disk, workspace).map(|folder| folder.join("loa-run"));
     choose(home, repository, workspace, files::is_volatile)
 }
 
@@ -235,35 +253,35 @@ fn choose(
 }
 
 /// The repository's own folder, for a workspace that is the top of a repository or of a worktree.
-fn git_folder(workspace: &Path) -> Option<PathBuf> {
+fn git_folder(disk: &dyn Disk, workspace: &Path) -> Option<PathBuf> {
     let dot_git = workspace.join(".git");
-    if dot_git.is_dir() {
+    if disk.is_folder(&dot_git) {
         return Some(dot_git);
     }
-    let text = String::from_utf8(files::read(&dot_git, 4096).ok()?).ok()?;
+    let text = String::from_utf8(disk.read(&dot_git, 4096).ok()?).ok()?;
     let folder = workspace.join(text.strip_prefix("gitdir:")?.trim());
-    folder.is_dir().then_some(folder)
+    disk.is_folder(&folder).then_some(folder)
 }
 
-fn id_file(workspace: &Path) -> PathBuf {
-    git_folder(workspace).map_or_else(|| workspace.join(".loa-run/id"), |folder| folder.join("loa-run-id"))
+fn id_file(disk: &dyn Disk, workspace: &Path) -> PathBuf {
+    git_folder(disk, workspace).map_or_else(|| workspace.join(".loa-run/id"), |folder| folder.join("loa-run-id"))
 }
 
-fn read_id(workspace: &Path) -> Option<String> {
-    let path = id_file(workspace);
-    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
-    let text = is_file.then(|| files::read(&path, 100).ok()).flatten()?;
+fn read_id(disk: &dyn Disk, workspace: &Path) -> Option<String> {
+    let path = id_file(disk, workspace);
+    let is_file = disk.kind(&path) == Some(Kind::File);
+    let text = is_file.then(|| disk.read(&path, 100).ok()).flatten()?;
     let text = String::from_utf8(text).ok()?;
     let id = text.trim();
     let is_id = id.len() == 32 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     is_id.then(|| id.to_owned())
 }
 
-fn write_id(workspace: &Path, id: &str) -> Result<(), StoreError> {
-    let path = id_file(workspace);
-    files::ensure_folder(path.parent().unwrap_or(workspace))?;
+fn write_id(disk: &dyn Disk, workspace: &Path, id: &str) -> Result<(), StoreError> {
+    let path = id_file(disk, workspace);
+    disk.ensure_folder(path.parent().unwrap_or(workspace))?;
     // What cannot be written here is found by the folder's own identity next time.
-    match files::write_durably(&path, format!("{id}\n").as_bytes(), Privacy::Shared) {
+    match disk.write_durably(&path, format!("{id}\n").as_bytes(), Privacy::Shared) {
         Err(error) if error.source.kind() == std::io::ErrorKind::PermissionDenied => Ok(()),
         written => Ok(written?),
     }
@@ -271,46 +289,46 @@ fn write_id(workspace: &Path, id: &str) -> Result<(), StoreError> {
 
 /// The id of a workspace by the rule above, and where it was when it moved.
 fn recognise(
+    disk: &dyn Disk,
     base: &Path,
-    workspace: &Path,
-    identity: FolderIdentity,
+    (workspace, identity): (&Path, FolderIdentity),
     told: Option<String>,
 ) -> Result<(String, Option<PathBuf>), StoreError> {
-    let by_id = told.as_ref().map(|id| read_known(&base.join(id))).transpose()?.flatten();
+    let by_id = told.as_ref().map(|id| read_known(disk, &base.join(id))).transpose()?.flatten();
     let is_this = |known: &Known| {
         // Without a time of birth a number may have passed to another folder.
         known.folder == identity && (identity.born.is_some() || known.path == workspace)
     };
     let found = match by_id.clone().filter(is_this) {
         Some(known) => Some(known),
-        None => all_known(base)?.into_iter().find(is_this),
+        None => all_known(disk, base)?.into_iter().find(is_this),
     };
     if let Some(known) = found {
         return Ok((known.id, (known.path != workspace).then_some(known.path)));
     }
     match (told, by_id) {
-        (Some(_), Some(known)) if is_still_there(&known) => Ok((fresh_id(), None)),
+        (Some(_), Some(known)) if is_still_there(disk, &known) => Ok((fresh_id(), None)),
         (Some(id), Some(known)) => Ok((id, (known.path != workspace).then_some(known.path))),
         (Some(id), None) => Ok((id, None)),
         (None, _) => Ok((fresh_id(), None)),
     }
 }
 
-fn is_still_there(known: &Known) -> bool {
-    FolderIdentity::of(&known.path).is_ok_and(|now| now == known.folder)
+fn is_still_there(disk: &dyn Disk, known: &Known) -> bool {
+    disk.identity(&known.path).is_ok_and(|now| now == known.folder)
 }
 
 fn fresh_id() -> String {
     ids::uuid().replace('-', "")
 }
 
-fn read_known(folder: &Path) -> Result<Option<Known>, StoreError> {
+fn read_known(disk: &dyn Disk, folder: &Path) -> Result<Option<Known>, StoreError> {
     #[derive(Deserialize)]
     struct Head {
         version: u64,
     }
     let path = folder.join("workspace.json");
-    let Some(bytes) = bytes(&path)? else { return Ok(None) };
+    let Some(bytes) = bytes(disk, &path)? else { return Ok(None) };
     let head = serde_json::from_slice::<Head>(&bytes).ok();
     if let Some(newer) = head.filter(|head| head.version > u64::from(PLACE_VERSION)) {
         return Err(StoreError::Newer { path, found: newer.version, known: PLACE_VERSION });
@@ -320,9 +338,10 @@ fn read_known(folder: &Path) -> Result<Option<Known>, StoreError> {
 }
 
 /// The workspaces whose state lies under a folder. What else lies there, or belongs to a newer program, is somebody else's.
-fn all_known(base: &Path) -> Result<Vec<Known>, StoreError> {
-    let folders = files::list(base)?;
-    let known = folders.iter().filter(|folder| folder.is_dir()).filter_map(|folder| read_known(folder).ok().flatten());
+fn all_known(disk: &dyn Disk, base: &Path) -> Result<Vec<Known>, StoreError> {
+    let folders = disk.list(base)?;
+    let folders = folders.iter().filter(|folder| disk.is_folder(folder));
+    let known = folders.filter_map(|folder| read_known(disk, folder).ok().flatten());
     Ok(known.collect())
 }
 

@@ -12,7 +12,8 @@ use super::layout::Layout;
 use crate::contract::{Checkpoint, Phase};
 use crate::events::{Found, State};
 use crate::schema::{CHECKPOINT, Checker};
-use crate::system::files::{self, Privacy};
+use crate::system::disk::{Disk, Kind};
+use crate::system::files::Privacy;
 
 /// Something in the place of a checkpoint that is not what the journal says.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,12 +47,11 @@ fn compare_phase(layout: &Layout, state: &State, phase: Phase) -> Option<Mismatc
     let concluded = expected.is_some();
     let mismatch = |found| Mismatch { phase, found, concluded, checkpoint: None, why: None };
     let expected = expected.and_then(|checkpoint| checkpoint_text(&path, checkpoint).ok());
-    if path.symlink_metadata().is_err() {
+    let Some(kind) = layout.disk().kind(&path) else {
         return expected.is_some().then(|| mismatch(Found::Missing));
-    }
-    let is_link = path.symlink_metadata().is_ok_and(|found| found.file_type().is_symlink());
-    let bytes = match files::read(&path, LONGEST) {
-        Ok(bytes) if !is_link => bytes,
+    };
+    let bytes = match layout.disk().read(&path, LONGEST) {
+        Ok(bytes) if kind == Kind::File => bytes,
         Ok(_) => {
             let why = Some(format!("{} is a link", path.display()));
             return Some(Mismatch { why, ..mismatch(Found::NotACheckpoint) });
@@ -93,14 +93,14 @@ fn of_content(path: &Path, bytes: &[u8], state: &State, nothing: Mismatch) -> Mi
 /// Every valid checkpoint in the folder, in phase order, of whatever execution, and what is wrong with the other files.
 #[must_use]
 pub fn found_checkpoints(layout: &Layout) -> (Vec<Checkpoint>, Vec<String>) {
-    found_checkpoints_in(&layout.checkpoints())
+    found_checkpoints_in(layout.disk().as_ref(), &layout.checkpoints())
 }
 
-pub(super) fn found_checkpoints_in(folder: &Path) -> (Vec<Checkpoint>, Vec<String>) {
+pub(super) fn found_checkpoints_in(disk: &dyn Disk, folder: &Path) -> (Vec<Checkpoint>, Vec<String>) {
     let (mut valid, mut wrong) = (Vec::new(), Vec::new());
     for phase in Phase::ALL {
         let path = folder.join(format!("{phase}.yaml"));
-        match format::read::<Checkpoint>(&path, &CHECKER, None) {
+        match format::read::<Checkpoint>(disk, &path, &CHECKER, None) {
             Ok(None) => {}
             Ok(Some(checkpoint)) if checkpoint.phase == *phase => valid.push(checkpoint),
             Ok(Some(checkpoint)) => {
@@ -117,7 +117,7 @@ pub(super) fn found_checkpoints_in(folder: &Path) -> (Vec<Checkpoint>, Vec<Strin
 /// # Errors
 /// [`StoreError`].
 pub fn make_room(layout: &Layout, path: &Path) -> Result<(), StoreError> {
-    let in_the_way = path.symlink_metadata().is_ok_and(|found| !found.is_file());
+    let in_the_way = layout.disk().kind(path).is_some_and(|kind| kind != Kind::File);
     if in_the_way { put_aside(layout, path) } else { Ok(()) }
 }
 
@@ -128,12 +128,12 @@ pub fn make_room(layout: &Layout, path: &Path) -> Result<(), StoreError> {
 pub fn make_room_for_folders(layout: &Layout) -> Result<Vec<PathBuf>, StoreError> {
     let mut moved = Vec::new();
     for folder in [layout.checkpoints(), layout.escalations()] {
-        if folder.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+        if layout.disk().kind(&folder).is_some_and(|kind| kind != Kind::Folder) {
             put_aside(layout, &folder)?;
             moved.push(folder);
         }
     }
-    files::ensure_folder(&layout.checkpoints())?;
+    layout.disk().ensure_folder(&layout.checkpoints())?;
     Ok(moved)
 }
 
@@ -146,11 +146,11 @@ pub fn make_room_for_folders(layout: &Layout) -> Result<Vec<PathBuf>, StoreError
 /// Never: an endless sequence of names has a free one.
 pub fn put_aside(layout: &Layout, path: &Path) -> Result<(), StoreError> {
     let folder = layout.archived("ignored");
-    files::ensure_folder(&folder)?;
+    layout.disk().ensure_folder(&folder)?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut names = (1_u32..).map(|n| folder.join(format!("{stem}.{n}.yaml")));
-    let free = names.find(|path| path.symlink_metadata().is_err());
-    Ok(files::rename(path, &free.expect("an endless sequence of names has a free one"))?)
+    let free = names.find(|path| layout.disk().kind(path).is_none());
+    Ok(layout.disk().rename(path, &free.expect("an endless sequence of names has a free one"))?)
 }
 
 /// Writes the reports of the journal that are missing or torn again, and says which. What people edited in one stays.
@@ -164,13 +164,13 @@ pub fn project_all(layout: &Layout, state: &State) -> Result<Vec<PathBuf>, Store
         let paths = report_paths(layout, &report.execution_id, *number);
         let texts = report_texts(&paths, report)?;
         for (path, text) in [&paths.yaml, &paths.markdown].into_iter().zip(texts) {
-            let lost = match files::read(path, LONGEST) {
+            let lost = match layout.disk().read(path, LONGEST) {
                 Err(error) => error.is_not_found(),
                 Ok(bytes) => bytes != text.as_bytes() && is_torn(&bytes, text.as_bytes()),
             };
             if lost {
-                files::ensure_folder(&layout.escalations())?;
-                files::write_durably(path, text.as_bytes(), Privacy::Shared)?;
+                layout.disk().ensure_folder(&layout.escalations())?;
+                layout.disk().write_durably(path, text.as_bytes(), Privacy::Shared)?;
                 restored.push(path.strip_prefix(layout.workspace()).unwrap_or(path).to_path_buf());
             }
         }
@@ -184,6 +184,7 @@ mod tests {
     use crate::contract::{ExecutionId, PhaseExit};
     use crate::events::RunOrigin;
     use crate::store::write_checkpoint;
+    use crate::system::files;
     use jiff::Timestamp;
 
     fn checkpoint(id: &str, phase: Phase, summary: &str) -> Checkpoint {

@@ -1,6 +1,7 @@
 //! The time: of the calendar, for documents, and monotonic, for measuring, in one value.
 #![expect(clippy::disallowed_methods, reason = "this is where the clock is read")]
 
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
@@ -10,10 +11,19 @@ use jiff::{Timestamp, Unit};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     wall: Timestamp,
-    steady: Instant,
+    /// Since some moment of this process that is the same for all its readings.
+    steady: Duration,
 }
 
+static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
 impl Moment {
+    /// A reading of clocks that are not the host's: the calendar's, and what the monotonic one shows.
+    #[must_use]
+    pub fn of(wall: Timestamp, steady: Duration) -> Self {
+        Self { wall, steady }
+    }
+
     /// Calendar time, to the millisecond; it may jump when somebody sets the clock.
     #[must_use]
     pub fn wall(self) -> Timestamp {
@@ -23,14 +33,14 @@ impl Moment {
     /// Time that passed from `earlier` to here, by the monotonic clock; zero when `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
-        self.steady.saturating_duration_since(earlier.steady)
+        self.steady.saturating_sub(earlier.steady)
     }
 
     /// The moment that lies `time` after this one.
     #[must_use]
     pub fn later(self, time: Duration) -> Self {
         let wall = self.wall.checked_add(time).unwrap_or(Timestamp::MAX);
-        Self { wall, steady: self.steady.checked_add(time).unwrap_or(self.steady) }
+        Self { wall, steady: self.steady.saturating_add(time) }
     }
 }
 
@@ -39,7 +49,7 @@ impl Moment {
 pub fn now() -> Moment {
     let wall = Timestamp::now();
     // Rounding a time of this millennium down to its millisecond cannot leave the range of a timestamp.
-    Moment { wall: wall.round(Unit::Millisecond).unwrap_or(wall), steady: Instant::now() }
+    Moment { wall: wall.round(Unit::Millisecond).unwrap_or(wall), steady: BEGAN.elapsed() }
 }
 
 /// The zone of the people here; UTC where nobody said one.

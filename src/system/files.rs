@@ -372,6 +372,18 @@ impl FolderIdentity {
 /// What tells cheaply whether a file was touched: device, inode, size, and the time of its last change.
 pub type Stamp = (u64, u64, u64, i64, i64);
 
+/// What has this name; `None` when nothing has.
+#[must_use]
+pub fn kind(path: &Path) -> Option<super::disk::Kind> {
+    use super::disk::Kind;
+    let found = fs::symlink_metadata(path).ok()?;
+    Some(match (found.is_file(), found.is_dir()) {
+        (true, _) => Kind::File,
+        (_, true) => Kind::Folder,
+        _ => Kind::Other,
+    })
+}
+
 /// The stamp of a file; `None` when it is not there.
 #[must_use]
 pub fn stamp(path: &Path) -> Option<Stamp> {

@@ -252,7 +252,7 @@ fn an_agent_that_takes_too_long_is_cancelled_and_goes_on() {
     agent.configured("", "  phases: { design: { idle_timeout_ms: 1500 } }\n");
     let cancelled = json!({ "end": { "stopReason": "cancelled" } });
     agent.plays("1", &replies, &json!([{ "say": "I wait." }, { "await": "cancel" }, cancelled]));
-    agent.workspace.run().exits(0).says(&["stopped after 1.5 s"]);
+    agent.workspace.run().exits(0).says(&["it said nothing for 1.5 s"]);
     assert_eq!(agent.classes(), ["timed_out", "done"]);
     assert_eq!(agent.methods(1)[2..], ["session/prompt", "session/cancel", "session/close"]);
     assert_eq!(agent.record()["invocations"][0]["code"], 0, "it ended by itself");

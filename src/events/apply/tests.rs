@@ -5,6 +5,7 @@ use crate::contract::{
     EscalationContext, EscalationState, EscalationTrigger, ExecutionId, Finding, SessionId, Severity,
 };
 use crate::events::{CycleMark, EVENT_VERSION, RunOrigin};
+use crate::policy::Signature;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::UNIX_EPOCH + SignedDuration::from_secs(1_769_868_000 + second)
@@ -78,6 +79,7 @@ fn concluded(phase: Phase, exit: PhaseExit) -> Event {
         attempts: 1,
         duration_ms: 7,
         failure: remediable.then(|| Signature::of(std::slice::from_ref(&finding), &[], "")).flatten(),
+        trigger: None,
         overflow: false,
         remediable,
         findings: if remediable { vec![finding] } else { Vec::new() },

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::contract::EscalationTrigger::{ContextOverflow, Manual, MaxLoops, NoProgress, SameIssue, Timeout};
-use crate::policy::Ending;
 
 fn signature(line: &str) -> Option<Signature> {
     Signature::of(&[], &[], line)
@@ -127,11 +126,11 @@ fn counters_survive_the_disk() {
 
 #[test]
 fn a_phase_that_failed_for_good_names_its_trigger() {
-    let code = |code| Outcome::of(&Ending::Exited(code));
+    let code = |code| StageOutcome::exited(code);
     for (outcome, lines, expected) in [
         (code(2), &["a", "a"][..], Manual),
         (code(9), &["a"], Manual),
-        (Outcome::of(&Ending::Signalled("KILL".to_owned())), &["a"], Manual),
+        (StageOutcome::signalled("KILL"), &["a"], Manual),
         (code(1), &["a", "a", "a", "a"], SameIssue),
         (code(1), &["a", "a", "b", "a"], NoProgress),
         (code(1), &["", "", "", ""], NoProgress),

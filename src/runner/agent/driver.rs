@@ -4,27 +4,32 @@
 use std::time::Duration;
 
 use super::port::{AgentEnd, AgentEvent, Invocation};
+use jiff::Timestamp;
+
 use crate::events::AgentActivity;
 use crate::policy::{Class, Redactor};
-use crate::runner::watch::TICK;
+use crate::system::clock;
 use crate::system::guard::Guard;
 use crate::system::process::kill_group;
 
+/// How often whoever waits for a child looks around.
+pub(in crate::runner) const TICK: Duration = Duration::from_millis(20);
+
 /// Whoever has an agent do something.
-pub(super) trait Host {
+pub(in crate::runner) trait Host {
     /// Why an invocation is cut short.
     type Cut;
     /// Why it cannot be listened to any longer.
     type Error;
 
-    /// The guard that ends the agent's processes if we die.
-    fn guard(&mut self) -> &mut Guard;
+    /// Has a guard end the agent's processes if we die.
+    fn guard<T>(&mut self, tell: impl FnOnce(&mut Guard) -> T) -> T;
 
     /// How long a process may take to obey TERM before it is killed.
     fn grace(&self) -> Duration;
 
     /// The agent did something. Whether it is cut short because of it.
-    fn heard(&mut self, event: AgentEvent) -> Result<Option<Self::Cut>, Self::Error>;
+    async fn heard(&mut self, event: AgentEvent) -> Result<Option<Self::Cut>, Self::Error>;
 
     /// Returns when the agent is to be cut short by somebody else. May be dropped and called again.
     async fn interrupted(&mut self) -> Self::Cut;
@@ -35,7 +40,7 @@ pub(super) trait Host {
 
 /// How an invocation went.
 #[derive(Debug)]
-pub(super) enum Driven<Cut> {
+pub(in crate::runner) enum Driven<Cut> {
     /// It ended by itself.
     Ended(AgentEnd),
     /// It was cut short; how it ended then.
@@ -43,13 +48,13 @@ pub(super) enum Driven<Cut> {
 }
 
 /// Listens until the invocation is over, and leaves no process of its group behind.
-pub(super) async fn drive<H: Host>(
+pub(in crate::runner) async fn drive<H: Host>(
     mut invocation: Box<dyn Invocation>,
     host: &mut H,
 ) -> Result<Driven<H::Cut>, H::Error> {
     let group = invocation.group();
     if let Some(group) = group {
-        host.guard().watch(group);
+        host.guard(|guard| guard.watch(group));
     }
     let driven = match listen(invocation.as_mut(), host).await {
         Ok(Driven::Cut(cut, _)) => Ok(Driven::Cut(cut, hear_out(invocation.as_mut(), host).await)),
@@ -62,7 +67,7 @@ pub(super) async fn drive<H: Host>(
     drop(invocation);
     if let Some(group) = group {
         kill_group(group, host.grace()).await;
-        host.guard().forget(group);
+        host.guard(|guard| guard.forget(group));
     }
     driven
 }
@@ -73,7 +78,7 @@ async fn listen<H: Host>(invocation: &mut dyn Invocation, host: &mut H) -> Resul
         let cut = tokio::select! {
             event = invocation.next() => match event {
                 AgentEvent::Ended(end) => return Ok(Driven::Ended(end)),
-                event => host.heard(event)?,
+                event => host.heard(event).await?,
             },
             cut = host.interrupted() => Some(cut),
             _ = ticks.tick() => host.tick().await?,
@@ -93,7 +98,7 @@ async fn hear_out<H: Host>(invocation: &mut dyn Invocation, host: &mut H) -> Age
             match invocation.next().await {
                 AgentEvent::Ended(end) => return end,
                 // A disk that is full keeps nobody from ending.
-                event => drop(host.heard(event)),
+                event => drop(host.heard(event).await),
             }
         }
     };
@@ -107,7 +112,7 @@ fn killed() -> AgentEnd {
 }
 
 /// What an agent did in the one vocabulary, without secrets. Output and the end are none of it: they are the host's.
-pub(super) fn activity(event: AgentEvent, turns: u32, redactor: &Redactor) -> Option<AgentActivity> {
+pub(in crate::runner) fn activity(event: AgentEvent, turns: u32, redactor: &Redactor) -> Option<AgentActivity> {
     Some(match event {
         AgentEvent::Session(session) => AgentActivity::Session { session },
         AgentEvent::Turn => AgentActivity::Turn { turns },
@@ -121,7 +126,7 @@ pub(super) fn activity(event: AgentEvent, turns: u32, redactor: &Redactor) -> Op
 }
 
 /// The end of an invocation in the one vocabulary.
-pub(super) fn ended(
+pub(in crate::runner) fn ended(
     end: &AgentEnd,
     session: Option<String>,
     answer: Option<String>,
@@ -138,6 +143,11 @@ pub(super) fn ended(
     }
 }
 
-pub(super) fn millis(duration: Duration) -> u64 {
+pub(in crate::runner) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The time that is left until then.
+pub(in crate::runner) fn left(until: Timestamp) -> Duration {
+    Duration::try_from(until.duration_since(clock::now().wall())).unwrap_or(Duration::ZERO)
 }

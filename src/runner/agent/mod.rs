@@ -1,17 +1,17 @@
 //! Agents: what is asked of one, and the one driver that has it done.
 //!
 //! `port` is what the runner asks of an agent, whichever it is. `driver` listens to one invocation until it ends or is cut
-//! short, and leaves nothing of it behind; whoever drives is its `Host`. `in_phase` brings an agent through an attempt of a
-//! phase, `ask` asks one outside of a run.
+//! short, and leaves nothing of it behind; whoever drives is its `Host`: an attempt of a phase, or `ask`, which asks an
+//! agent outside of a run.
 
 mod ask;
 mod driver;
-mod in_phase;
 mod port;
-mod session;
+mod prompt;
 
 pub use ask::{Answer, AskError, AskListener, Question, Thread, ask};
-pub(super) use in_phase::compactor;
+pub(super) use driver::{Driven, Host, TICK, activity, drive, ended, left};
 pub use port::{
     AgentEnd, AgentEvent, Backend, Backends, Capabilities, Container, Invocation, Session, Surroundings, Task,
 };
+pub(super) use prompt::prompt;

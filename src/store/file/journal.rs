@@ -4,14 +4,16 @@
 //! can therefore tell whether anything before it was edited. Events are only appended. A power cut or a full disk may
 //! tear the end; what is torn was never acknowledged, and the next owner cuts it off.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
 use crate::events::{EVENT_VERSION, Envelope};
 use crate::store::journal::durability;
 use crate::store::{Durability, StoreError};
-use crate::system::files::{self, Appender, FileError, Privacy};
+use crate::system::disk::{Disk, Growing};
+use crate::system::files::{FileError, Privacy};
 
 /// The most bytes of a journal that are read: some hundred thousand attempts.
 const LONGEST: u64 = 1 << 30;
@@ -115,8 +117,8 @@ fn is_unsynced(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// [`StoreError`]: it cannot be read, somebody edited it, or it comes from a newer program.
-pub(super) fn read(path: &Path) -> Result<Option<Contents>, StoreError> {
-    match files::read(path, LONGEST) {
+pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Option<Contents>, StoreError> {
+    match disk.read(path, LONGEST) {
         Err(error) if error.is_not_found() => Ok(None),
         bytes => contents(path, &bytes?).map(Some),
     }
@@ -155,7 +157,9 @@ fn contents(path: &Path, bytes: &[u8]) -> Result<Contents, StoreError> {
 /// The journal of the execution that is being worked on, in the hand of its owner.
 #[derive(Debug)]
 pub(super) struct OpenJournal {
-    file: Appender,
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    file: Box<dyn Growing>,
     length: u64,
     head: Head,
     /// Why nothing is appended any more: what a failed sync left on the disk is not known.
@@ -164,20 +168,21 @@ pub(super) struct OpenJournal {
 
 impl OpenJournal {
     /// Creates the journal with its first event, durably. The folder must exist.
-    pub(super) fn create(path: &Path, first: &Envelope) -> Result<Self, StoreError> {
+    pub(super) fn create(disk: &Arc<dyn Disk>, path: &Path, first: &Envelope) -> Result<Self, StoreError> {
         let (bytes, _) = line(first, &Head::default());
-        files::create_durably(path, &bytes, Privacy::Private)?;
-        let contents = read(path)?.ok_or(StoreError::Superseded { epoch: first.epoch })?;
-        Self::open(path, &contents)
+        disk.create_durably(path, &bytes, Privacy::Private)?;
+        let contents = read(disk.as_ref(), path)?.ok_or(StoreError::Superseded { epoch: first.epoch })?;
+        Self::open(disk, path, &contents)
     }
 
     /// Opens a journal that was read, to append to it. A torn end is cut off first.
-    pub(super) fn open(path: &Path, contents: &Contents) -> Result<Self, StoreError> {
-        let file = Appender::open(path, Privacy::Private)?;
+    pub(super) fn open(disk: &Arc<dyn Disk>, path: &Path, contents: &Contents) -> Result<Self, StoreError> {
+        let file = disk.append_to(path, Privacy::Private)?;
         if contents.torn {
             file.cut_to(contents.length)?;
         }
-        Ok(Self { file, length: contents.length, head: contents.head(), broken: false })
+        let (disk, path) = (disk.clone(), path.to_path_buf());
+        Ok(Self { disk, path, file, length: contents.length, head: contents.head(), broken: false })
     }
 
     pub(super) fn head(&self) -> &Head {
@@ -213,18 +218,18 @@ impl OpenJournal {
     fn check(&self, epoch: u64) -> Result<(), StoreError> {
         if self.broken {
             let source = std::io::Error::other("an earlier write did not reach the disk");
-            return Err(FileError { action: "append to", path: self.file.path().to_path_buf(), source }.into());
+            return Err(FileError { action: "append to", path: self.path.clone(), source }.into());
         }
         match self.file.length_of_name()? {
             Some(length) if length == self.length => Ok(()),
             _ => {
-                let now = read(self.file.path())?;
+                let now = read(self.disk.as_ref(), &self.path)?;
                 let newest = now.and_then(|contents| Some(contents.envelopes.last()?.epoch)).unwrap_or_default();
                 if newest > epoch {
                     return Err(StoreError::Superseded { epoch: newest });
                 }
                 let source = std::io::Error::other("somebody removed it, or changed it, while we owned it");
-                Err(FileError { action: "append to", path: self.file.path().to_path_buf(), source }.into())
+                Err(FileError { action: "append to", path: self.path.clone(), source }.into())
             }
         }
     }
@@ -234,6 +239,7 @@ impl OpenJournal {
 mod tests {
     use super::*;
     use crate::events::Event;
+    use crate::system::{disk, files};
     use jiff::Timestamp;
 
     fn envelope(seq: u64, text: &str) -> Envelope {
@@ -245,7 +251,7 @@ mod tests {
     fn three() -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("journal.jsonl");
-        let mut journal = OpenJournal::create(&path, &envelope(1, "one")).expect("created");
+        let mut journal = OpenJournal::create(&disk::host(), &path, &envelope(1, "one")).expect("created");
         journal.append(&[envelope(2, "two\n\"},\"hash\":\"")], false).expect("appended");
         journal.append(&[envelope(3, "three")], true).expect("appended");
         (folder, path)
@@ -262,13 +268,13 @@ mod tests {
     #[test]
     fn what_is_appended_is_read_back_with_one_head() {
         let (_folder, path) = three();
-        let contents = read(&path).expect("read").expect("there");
+        let contents = read(disk::host().as_ref(), &path).expect("read").expect("there");
         assert_eq!(texts(&contents), ["one", "two\n\"},\"hash\":\"", "three"]);
         assert!(!contents.torn && contents.head().as_str().len() == 64);
-        let mut journal = OpenJournal::open(&path, &contents).expect("opened");
+        let mut journal = OpenJournal::open(&disk::host(), &path, &contents).expect("opened");
         assert_eq!(journal.head(), &contents.head());
         journal.append(&[envelope(4, "four")], true).expect("appended");
-        let again = read(&path).expect("read").expect("there");
+        let again = read(disk::host().as_ref(), &path).expect("read").expect("there");
         assert_eq!((&again.head(), again.heads[2].clone()), (journal.head(), contents.head()));
     }
 
@@ -287,9 +293,12 @@ mod tests {
                 assert_eq!(contents.torn, !ends.contains(&cut) && cut > 0 || zeros > 0, "cut at {cut}, {zeros} zeros");
                 files::replace(&path, &bytes, Privacy::Private).expect("cut");
                 if lines > 0 {
-                    let mut journal = OpenJournal::open(&path, &contents).expect("opened");
+                    let mut journal = OpenJournal::open(&disk::host(), &path, &contents).expect("opened");
                     journal.append(&[envelope(lines as u64 + 1, "next")], true).expect("appended");
-                    assert_eq!(read(&path).expect("read").expect("there").envelopes.len(), lines + 1);
+                    assert_eq!(
+                        read(disk::host().as_ref(), &path).expect("read").expect("there").envelopes.len(),
+                        lines + 1
+                    );
                 }
             }
         }
@@ -299,7 +308,7 @@ mod tests {
     fn zeros_before_something_that_was_acknowledged_are_no_tear() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("journal.jsonl");
-        let mut journal = OpenJournal::create(&path, &envelope(1, "one")).expect("created");
+        let mut journal = OpenJournal::create(&disk::host(), &path, &envelope(1, "one")).expect("created");
         let reopened = Event::PhaseReopened { phase: crate::contract::Phase::Design };
         for seq in 2..5 {
             let event = if seq == 2 { Event::Notice { text: "two".to_owned() } } else { reopened.clone() };
@@ -341,7 +350,7 @@ mod tests {
     #[test]
     fn the_journal_of_the_first_day_is_read_for_ever() {
         let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/formats/2/journal.jsonl");
-        let contents = read(Path::new(fixture)).expect("readable").expect("there");
+        let contents = read(disk::host().as_ref(), Path::new(fixture)).expect("readable").expect("there");
         let state = crate::events::State::fold(&contents.envelopes).expect("an execution");
         assert_eq!((contents.envelopes.len(), contents.torn, state.seq, state.epoch), (34, false, 34, 2));
         assert!(contents.envelopes.iter().all(|envelope| envelope.event != Event::Other));
@@ -352,14 +361,14 @@ mod tests {
     #[test]
     fn whoever_was_superseded_appends_nothing() {
         let (_folder, path) = three();
-        let contents = read(&path).expect("read").expect("there");
-        let mut old = OpenJournal::open(&path, &contents).expect("opened");
-        let mut new = OpenJournal::open(&path, &contents).expect("opened");
+        let contents = read(disk::host().as_ref(), &path).expect("read").expect("there");
+        let mut old = OpenJournal::open(&disk::host(), &path, &contents).expect("opened");
+        let mut new = OpenJournal::open(&disk::host(), &path, &contents).expect("opened");
         let next = Envelope { epoch: 2, ..envelope(4, "of the new owner") };
         new.append(&[next], true).expect("appended");
         let refused = old.append(&[envelope(4, "of the old owner")], true).expect_err("superseded");
         assert!(matches!(refused, StoreError::Superseded { epoch: 2 }), "{refused}");
-        assert_eq!(read(&path).expect("read").expect("there").envelopes.len(), 4);
+        assert_eq!(read(disk::host().as_ref(), &path).expect("read").expect("there").envelopes.len(), 4);
         // Somebody put another file in its place.
         let bytes = files::read(&path, 1 << 20).expect("read");
         files::replace(&path, &bytes, Privacy::Private).expect("replaced");

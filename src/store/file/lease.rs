@@ -4,6 +4,7 @@
 //! on the workspace's folder itself, which also stands where two homes share one volume, and `.loa-run/lock`, which
 //! programs of format 1 take and in which the holder is named for those who see the workspace alone.
 
+use std::fmt::Debug;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,8 +12,8 @@ use jiff::Timestamp;
 
 use crate::store::{Layout, Place, StoreError};
 use crate::system::clock;
-use crate::system::files;
-use crate::system::lock::{FolderLock, Holder, Lock, LockError};
+use crate::system::disk::Held;
+use crate::system::lock::{Holder, LockError};
 
 /// How long a patient claimant waits for an owner that is about to let go.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -23,9 +24,9 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Ownership, until it is dropped or the process dies.
 #[derive(Debug)]
 pub(super) struct Lease {
-    state: Lock,
-    _folder: FolderLock,
-    note: Option<Lock>,
+    state: Box<dyn Held>,
+    _folder: Box<dyn Debug + Send + Sync>,
+    note: Option<Box<dyn Held>>,
 }
 
 impl Lease {
@@ -53,20 +54,20 @@ impl Lease {
     }
 
     fn try_take(place: &mut Place, layout: &Layout, now: Timestamp) -> Result<(Self, Option<PathBuf>), StoreError> {
-        let Some(folder) = FolderLock::take(layout.workspace())? else {
-            let holder = match Lock::holder(&place.lock())? {
+        let Some(folder) = layout.disk().lock_folder(layout.workspace())? else {
+            let holder = match place.disk().holder(&place.lock())? {
                 Some(holder) => Some(holder),
-                None => Lock::holder(&layout.lock())?,
+                None => layout.disk().holder(&layout.lock())?,
             };
             return Err(LockError::Held { path: layout.workspace().to_path_buf(), holder }.into());
         };
         // Whoever held it until now may have begun here, under an id that was not known when we looked.
         *place = place.found_again()?;
-        files::ensure_folder(&layout.run())?;
+        layout.disk().ensure_folder(&layout.run())?;
         let moved_from = place.establish()?;
-        let state = Lock::take(&place.lock(), now)?;
+        let state = place.disk().lock(&place.lock(), now)?;
         // One that another user left, or that is no file, cannot be used; the other two witnesses stand.
-        let note = match Lock::take(&layout.lock(), now) {
+        let note = match layout.disk().lock(&layout.lock(), now) {
             Err(LockError::File(_)) => None,
             note => Some(note?),
         };
@@ -75,14 +76,14 @@ impl Lease {
 
     /// Who works on the workspace; `None` when nobody does.
     pub(super) fn holder(place: &Place, layout: &Layout) -> Result<Option<Holder>, StoreError> {
-        if let Some(holder) = Lock::holder(&place.lock())? {
+        if let Some(holder) = place.disk().holder(&place.lock())? {
             return Ok(Some(holder));
         }
-        if let Some(holder) = Lock::holder(&layout.lock())? {
+        if let Some(holder) = layout.disk().holder(&layout.lock())? {
             return Ok(Some(holder));
         }
         let unnamed = Holder { pid: 0, since: Timestamp::UNIX_EPOCH, ending: false };
-        Ok(FolderLock::is_held(layout.workspace())?.then_some(unnamed))
+        Ok(layout.disk().is_folder_locked(layout.workspace())?.then_some(unnamed))
     }
 
     /// Whether the lock's file still has its name.
@@ -94,6 +95,6 @@ impl Lease {
     pub(super) fn say_ending(&mut self) {
         // Only a courtesy: without it the next one is told who is there.
         let _ = self.state.say_ending();
-        let _ = self.note.as_mut().map(Lock::say_ending);
+        let _ = self.note.as_mut().map(|note| note.say_ending());
     }
 }

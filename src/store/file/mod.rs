@@ -17,7 +17,8 @@ use super::layout::folder_name;
 use super::{Claimed, Durability, Layout, Place, Recorded, RunStore, StoreError, Summary};
 use crate::contract::ExecutionId;
 use crate::events::{Envelope, State};
-use crate::system::files::{self, Privacy};
+use crate::system::disk::Disk;
+use crate::system::files::Privacy;
 use crate::system::lock::Holder;
 
 /// Executions as files under a [`Place`].
@@ -42,8 +43,12 @@ impl FileStore {
         &self.place
     }
 
+    fn disk(&self) -> &dyn Disk {
+        self.place.disk().as_ref()
+    }
+
     fn current_name(&self) -> Result<Option<ExecutionId>, StoreError> {
-        let named = bytes(&self.place.current())?.and_then(|bytes| String::from_utf8(bytes).ok());
+        let named = bytes(self.disk(), &self.place.current())?.and_then(|bytes| String::from_utf8(bytes).ok());
         match named.and_then(|name| ExecutionId::new(name.trim()).ok()) {
             Some(named) => Ok(Some(named)),
             // Lost, or torn: the journals are there, and the newest that got beyond its beginning is meant.
@@ -54,7 +59,7 @@ impl FileStore {
     fn newest(&self) -> Result<Option<ExecutionId>, StoreError> {
         let mut newest = None;
         for folder in self.run_folders()? {
-            let Some(contents) = read(&folder.join("journal.jsonl"))? else { continue };
+            let Some(contents) = read(self.disk(), &folder.join("journal.jsonl"))? else { continue };
             let (Some(state), Some(last)) = (State::fold(&contents.envelopes), contents.envelopes.last()) else {
                 continue;
             };
@@ -69,26 +74,26 @@ impl FileStore {
     fn run_folders(&self) -> Result<Vec<PathBuf>, StoreError> {
         let is_hidden =
             |folder: &PathBuf| folder.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        let mut folders = files::list(&self.place.runs())?;
-        folders.retain(|folder| folder.is_dir() && !is_hidden(folder));
+        let mut folders = self.disk().list(&self.place.runs())?;
+        folders.retain(|folder| self.disk().is_folder(folder) && !is_hidden(folder));
         Ok(folders)
     }
 
     /// Removes what an owner left half written or half removed when it died.
     fn clear_up(&self) -> Result<(), StoreError> {
-        files::remove_unfinished(&self.place.folder())?;
-        for folder in files::list(&self.place.runs())? {
-            if folder.is_dir() && !folder.join("journal.jsonl").exists() {
-                files::remove_tree(&folder)?;
+        self.disk().remove_unfinished(&self.place.folder())?;
+        for folder in self.disk().list(&self.place.runs())? {
+            if self.disk().is_folder(&folder) && self.disk().kind(&folder.join("journal.jsonl")).is_none() {
+                self.disk().remove_tree(&folder)?;
             } else {
-                files::remove_unfinished(&folder)?;
+                self.disk().remove_unfinished(&folder)?;
             }
         }
         Ok(())
     }
 
     fn contents(&self, execution: &ExecutionId) -> Result<Option<Contents>, StoreError> {
-        read(&self.place.journal(execution))
+        read(self.disk(), &self.place.journal(execution))
     }
 
     fn recorded(&self, execution: &ExecutionId) -> Result<Option<Recorded>, StoreError> {
@@ -133,7 +138,7 @@ impl RunStore for FileStore {
     fn is_known(&self, execution: &ExecutionId) -> Result<bool, StoreError> {
         let name = folder_name(execution);
         let journal = |folder: PathBuf| folder.join("runs").join(&name).join("journal.jsonl");
-        Ok(files::list(self.place.base())?.into_iter().any(|folder| journal(folder).exists()))
+        Ok(self.disk().list(self.place.base())?.into_iter().any(|folder| self.disk().kind(&journal(folder)).is_some()))
     }
 
     fn executions(&self) -> Result<Vec<Summary>, StoreError> {
@@ -141,8 +146,8 @@ impl RunStore for FileStore {
         let mut summaries = Vec::new();
         for folder in self.run_folders()? {
             let path = folder.join("journal.jsonl");
-            let written = files::modified(&path).unwrap_or_default();
-            let recorded = read(&path).ok().flatten();
+            let written = self.disk().modified(&path).unwrap_or_default();
+            let recorded = read(self.disk(), &path).ok().flatten();
             let state = recorded.as_ref().and_then(|contents| State::fold(&contents.envelopes));
             let newest = recorded.and_then(|contents| contents.envelopes.last().map(|newest| newest.at));
             let named = folder.file_name().and_then(|name| ExecutionId::new(name.to_string_lossy()).ok());
@@ -153,7 +158,7 @@ impl RunStore for FileStore {
                 status: state.as_ref().map(|state| state.status),
                 started_at: state.map_or(written, |state| state.started_at),
                 updated_at: newest.unwrap_or(written),
-                bytes: files::size_of_tree(&folder),
+                bytes: self.disk().size_of_tree(&folder),
             });
         }
         summaries.sort_by_key(|summary| summary.started_at);
@@ -165,31 +170,31 @@ impl RunStore for FileStore {
         assert!(self.current_name()?.as_ref() != Some(execution), "the present execution is never removed");
         let (folder, journal) = (self.place.run(execution), self.place.journal(execution));
         // The journal first: without it the rest is what a start clears away.
-        files::remove(&journal)?;
-        Ok(files::remove_tree(&folder)?)
+        self.disk().remove(&journal)?;
+        Ok(self.disk().remove_tree(&folder)?)
     }
 
     fn begin(&mut self, execution: &ExecutionId, first: &Envelope) -> Result<(), StoreError> {
         self.held()?;
-        files::ensure_private_folder(&self.place.run(execution))?;
+        self.disk().ensure_private_folder(&self.place.run(execution))?;
         let path = self.place.journal(execution);
-        match read(&path) {
+        match read(self.disk(), &path) {
             Ok(None) => {}
             // A start that died before it was the present one has left a journal of one event.
-            Ok(Some(contents)) if contents.envelopes.len() <= 1 => files::remove(&path)?,
+            Ok(Some(contents)) if contents.envelopes.len() <= 1 => self.disk().remove(&path)?,
             // Of the same execution, taken over anew: what was there is kept.
-            Ok(Some(_)) | Err(_) => files::rename(&path, &free_name(&path))?,
+            Ok(Some(_)) | Err(_) => self.disk().rename(&path, &free_name(self.disk(), &path))?,
         }
-        self.journal = Some(OpenJournal::create(&path, first)?);
+        self.journal = Some(OpenJournal::create(self.place.disk(), &path, first)?);
         let name = format!("{execution}\n");
-        Ok(files::write_durably(&self.place.current(), name.as_bytes(), Privacy::Private)?)
+        Ok(self.disk().write_durably(&self.place.current(), name.as_bytes(), Privacy::Private)?)
     }
 
     fn open(&mut self, execution: &ExecutionId) -> Result<(), StoreError> {
         self.held()?;
         let path = self.place.journal(execution);
-        let contents = read(&path)?.ok_or(StoreError::Superseded { epoch: 0 })?;
-        self.journal = Some(OpenJournal::open(&path, &contents)?);
+        let contents = read(self.disk(), &path)?.ok_or(StoreError::Superseded { epoch: 0 })?;
+        self.journal = Some(OpenJournal::open(self.place.disk(), &path, &contents)?);
         Ok(())
     }
 
@@ -218,9 +223,9 @@ impl FileStore {
 }
 
 /// A name beside the journal that is free.
-fn free_name(path: &Path) -> PathBuf {
+fn free_name(disk: &dyn Disk, path: &Path) -> PathBuf {
     let names = (1_u32..).map(|n| path.with_extension(format!("{n}.jsonl")));
-    let mut free = names.filter(|name| name.symlink_metadata().is_err());
+    let mut free = names.filter(|name| disk.kind(name).is_none());
     free.next().expect("an endless sequence of names has a free one")
 }
 

@@ -16,6 +16,7 @@ use super::projection::found_checkpoints_in;
 use super::{Layout, StoreError};
 use crate::contract::{Checkpoint, EscalationReport, ExecutionId, Phase};
 use crate::events::{AgentState, Dated, PendingEscalation, State};
+use crate::system::disk;
 use crate::system::files;
 
 /// An execution that was recorded before there was a journal.
@@ -79,7 +80,7 @@ fn free_name(folder: &Path, name: &str) -> PathBuf {
 
 fn read_in(layout: &Layout, run: &Path, checkpoints: &Path) -> Result<Option<Earlier>, StoreError> {
     let Some(record) = read_record(run)? else { return Ok(None) };
-    let (found, wrong) = found_checkpoints_in(checkpoints);
+    let (found, wrong) = found_checkpoints_in(disk::host().as_ref(), checkpoints);
     let found = found.into_iter().filter(|checkpoint| checkpoint.execution_id == record.execution_id);
     let checkpoints: BTreeMap<Phase, Checkpoint> = found.map(|checkpoint| (checkpoint.phase, checkpoint)).collect();
     let (history, unreadable) = read_history(run, &record.execution_id)?;

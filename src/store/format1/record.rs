@@ -14,6 +14,7 @@ use crate::events::{Active, ApprovalState, CycleMark, RecordedOverride, Recorded
 use crate::policy::TriggerCounters;
 use crate::store::StoreError;
 use crate::store::format::{bytes, read_own};
+use crate::system::disk;
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -87,15 +88,15 @@ pub(super) struct PendingEscalation {
 
 /// The record in a folder; `None` when there is none.
 pub(super) fn read_record(folder: &Path) -> Result<Option<RunRecord>, StoreError> {
-    let record: Option<RunRecord> = read_own(&folder.join("run.yaml"), VERSION)?;
+    let record: Option<RunRecord> = read_own(disk::host().as_ref(), &folder.join("run.yaml"), VERSION)?;
     let noted = read_note(&folder.join("note.yaml"));
     Ok(record.map(|record| noted.filter(|noted| noted.follows(&record)).unwrap_or(record)))
 }
 
 /// Half of a note, or one that cannot be read, is none.
 fn read_note(path: &Path) -> Option<RunRecord> {
-    let noted = bytes(path).ok()??;
-    if noted.ends_with(WHOLE) { read_own(path, VERSION).ok()? } else { None }
+    let noted = bytes(disk::host().as_ref(), path).ok()??;
+    if noted.ends_with(WHOLE) { read_own(disk::host().as_ref(), path, VERSION).ok()? } else { None }
 }
 
 impl RunRecord {

@@ -82,7 +82,10 @@ fn a_second_worktree_has_a_state_of_its_own() {
     run("git", &["-C", text(&one), "worktree", "add", "-q", text(&two)]);
     let other = established(&two, &base);
     assert_ne!(other, id);
-    assert!(id_file(&two).starts_with(one.join(".git/worktrees")) && read_id(&two) == Some(other));
+    assert!(
+        id_file(disk::host().as_ref(), &two).starts_with(one.join(".git/worktrees"))
+            && read_id(disk::host().as_ref(), &two) == Some(other)
+    );
     run("git", &["-C", text(&one), "clean", "-fdxq"]);
     assert_eq!(established(&one, &base), id);
 }

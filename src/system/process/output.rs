@@ -14,7 +14,7 @@ const BLOCK: usize = 64 * 1024;
 pub(super) enum Cut {
     /// A piece a line.
     Lines,
-    /// As many whole lines as have come.
+    /// As many whole lines as have come; a piece without bytes tells of bytes that end no line yet.
     Blocks,
 }
 
@@ -63,7 +63,9 @@ pub(super) async fn pump(mut pipe: impl AsyncRead + Unpin, stream: Stream, cut: 
             (_, Cut::Lines) => cutter.cut(&read[..count]),
             (_, Cut::Blocks) => cutter.block(&read[..count]).into_iter().collect(),
         };
-        for bytes in pieces {
+        // Whoever writes dots, or a line that is not finished, lives too.
+        let life = (pieces.is_empty() && count > 0 && cut == Cut::Blocks).then(Vec::new);
+        for bytes in pieces.into_iter().chain(life) {
             if to.send(Piece { stream, bytes }).await.is_err() {
                 return;
             }

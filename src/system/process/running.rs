@@ -88,6 +88,11 @@ impl Running {
         }
     }
 
+    /// Whether the child has ended, although its end may not have been delivered yet.
+    pub fn is_over(&mut self) -> bool {
+        self.exit.is_some() || self.child.try_wait().is_ok_and(|status| status.is_some())
+    }
+
     /// Asks the whole group to end. What it still says comes with [`Running::next`].
     pub fn ask_to_end(&self) {
         signal_group(self.group, Signal::TERM);

@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use super::super::driver::{Driven, Host, activity, drive};
-use super::super::in_phase::prompt;
 use super::super::port::{AgentEnd, AgentEvent, Invocation, Task};
+use super::super::prompt::prompt;
 use super::{Asking, Begins, Printed, Thread, retold};
 use crate::events::AgentActivity;
 use crate::policy::{Class, RedactedStream};
@@ -23,15 +23,15 @@ impl Host for Asking<'_> {
     type Cut = Cut;
     type Error = Infallible;
 
-    fn guard(&mut self) -> &mut Guard {
-        &mut self.guard
+    fn guard<T>(&mut self, tell: impl FnOnce(&mut Guard) -> T) -> T {
+        tell(&mut self.guard)
     }
 
     fn grace(&self) -> Duration {
         self.question.grace
     }
 
-    fn heard(&mut self, event: AgentEvent) -> Result<Option<Cut>, Infallible> {
+    async fn heard(&mut self, event: AgentEvent) -> Result<Option<Cut>, Infallible> {
         self.note(event);
         Ok(self.is_late())
     }

@@ -13,15 +13,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use self::printed::Printed;
-use super::driver::{ended, millis};
-use super::in_phase::left;
+use super::driver::{TICK, ended, left, millis};
 use super::port::{AgentEnd, Backend, Capabilities, Session, Surroundings};
 use crate::contract::{ContextLimits, EffortLevel};
 use crate::events::{AgentActivity, Begins};
 use crate::policy::{Backoff, Class, RedactedStream, Redactor, Repeat, Repeats, next_look};
-use crate::runner::session::new_session;
-use crate::runner::stage_files::SESSION_VARIABLE;
-use crate::runner::watch::{Stop, signal_or_tick};
+use crate::runner::session::{SESSION_VARIABLE, new_session};
 use crate::system::clock::Moment;
 use crate::system::guard::Guard;
 use crate::system::process::{Interrupt, Interrupts, Piece};
@@ -322,8 +319,10 @@ impl Asking<'_> {
         let (class, evidence) = (end.class.name(), end.evidence.clone());
         self.listener.on(&AgentActivity::Waiting { class, evidence, until });
         while !left(until).is_zero() {
-            if let Some(Stop::Interrupted(interrupt)) = signal_or_tick(self.interrupts, left(until)).await {
-                return Some(interrupt);
+            tokio::select! {
+                interrupt = self.interrupts.next() => return Some(interrupt),
+                // In steps, because somebody may set the clock.
+                () = tokio::time::sleep(TICK.min(left(until))) => {}
             }
         }
         None

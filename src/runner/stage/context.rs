@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use tokio::task::JoinHandle;
 
-use super::stage_files::SignalReader;
-use super::{Bounds, RunError};
+use super::files::SignalReader;
 use crate::contract::{CompactionLevel, ContextState, ContextWarning, Phase, Signal};
 use crate::events::{CompactionMeans, Event, Observation};
 use crate::policy::{ContextTracker, percent_of_hard};
+use crate::runner::{Bounds, RunError};
 use crate::store::{Layout, write_context_state};
 use crate::system::files::{self, Appender, Privacy};
 use crate::system::process::{Captured, Command, capture};
@@ -88,7 +88,7 @@ impl ContextWatch {
         phase: Phase,
         bounds: &Bounds,
         layout: &Layout,
-        paths: &super::stage_files::StageFiles,
+        paths: &super::files::StageFiles,
         compactor: Compactor,
     ) -> Result<Self, RunError> {
         Ok(Self {
@@ -318,7 +318,7 @@ impl ContextWatch {
 }
 
 /// The document for `context-state.yaml`.
-pub(super) fn context_state(bounds: &Bounds, warning: ContextWarning, now: Timestamp) -> ContextState {
+pub(in crate::runner) fn context_state(bounds: &Bounds, warning: ContextWarning, now: Timestamp) -> ContextState {
     ContextState {
         version: 1,
         soft_limit: bounds.context.soft,

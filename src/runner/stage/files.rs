@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use camino::Utf8Path;
 use serde_json::Value;
 
-use super::{Bounds, Stage};
 use crate::contract::{ExecutionId, PhaseResult, SessionId, Signal};
 use crate::diag::Budget;
 use crate::policy::{Redactor, effort};
+use crate::runner::session::SESSION_VARIABLE;
+use crate::runner::{Bounds, Stage};
 use crate::schema::{Checker, PHASE_RESULT};
 use crate::store::Layout;
 use crate::system::files::{self, Appender, FileError, Privacy};
@@ -20,9 +21,6 @@ use crate::system::files::{self, Appender, FileError, Privacy};
 const LONGEST_RESULT: u64 = 4 * 1024 * 1024;
 /// The most bytes of a signal that are read; a longer line is dropped.
 const LONGEST_SIGNAL: usize = 64 * 1024;
-
-/// The variable that marks every process of a session.
-pub(super) const SESSION_VARIABLE: &str = "LOA_SESSION_ID";
 
 /// The paths of one attempt.
 #[derive(Debug, Clone)]

@@ -1,14 +1,13 @@
 //! Keeps what lies in the workspace as the journal has it: what a phase, git or a power cut took is written again, and what
 //! somebody put there does not count.
 
-use super::RunError;
-use super::engine::Engine;
+use super::{Dispatcher, Ports};
 use crate::contract::{Phase, PhaseExit};
 use crate::events::{Event, Found, State};
+use crate::runner::RunError;
 use crate::store::{
     Layout, Mismatch, compare, make_room, make_room_for_folders, project_all, put_aside, report_paths, write_checkpoint,
 };
-use crate::system::files;
 
 /// What a human wants done about checkpoints that are not as the journal has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +67,7 @@ pub(super) fn check(layout: &Layout, state: &State, remedy: Option<Remedy>) -> R
     })
 }
 
-impl Engine<'_> {
+impl<P: Ports> Dispatcher<P> {
     /// Compares the workspace with the journal and makes it right again. `None` for what is unclear means that this run
     /// wrote it itself, so the journal is right.
     pub(super) fn put_right(&mut self, remedy: Option<Remedy>) -> Result<(), RunError> {
@@ -120,7 +119,7 @@ impl Engine<'_> {
         write_checkpoint(&self.layout, &checkpoint)?;
         let index = Phase::ALL.iter().position(|other| *other == phase);
         if let Some(known) = index.and_then(|index| self.stamps.get_mut(index)) {
-            *known = files::stamp(&path);
+            *known = self.layout.disk().stamp(&path);
         }
         Ok(())
     }
@@ -134,7 +133,7 @@ impl Engine<'_> {
             let report = report_paths(&self.layout, &state.execution_id, *number);
             paths.extend([report.yaml, report.markdown]);
         }
-        Ok(files::sync_all(&paths)?)
+        Ok(self.layout.disk().sync_all(&paths)?)
     }
 
     /// Before a run says that all is done: every phase of it has a checkpoint on disk that says so.
@@ -154,10 +153,10 @@ impl Engine<'_> {
 }
 
 /// What tells whether a checkpoint was touched: inode, size and time of the last change, by phase.
-pub(super) type Stamps = Vec<Option<files::Stamp>>;
+pub(super) type Stamps = Vec<Option<crate::system::files::Stamp>>;
 
 fn stamps(layout: &Layout) -> Stamps {
-    Phase::ALL.iter().map(|phase| files::stamp(&layout.checkpoint(*phase))).collect()
+    Phase::ALL.iter().map(|phase| layout.disk().stamp(&layout.checkpoint(*phase))).collect()
 }
 
 #[cfg(test)]
@@ -192,12 +191,10 @@ mod tests {
             (false, Foreign, Some(Remedy::Adopt), Some(&["ignored"])),
             (false, NotACheckpoint, None, Some(&["ignored"])),
         ];
-        let checkpoint = crate::runner::conclude::skipped(
-            &crate::contract::ExecutionId::new("exec-1").expect("not empty"),
-            Phase::Design,
-            "a test",
-            jiff::Timestamp::UNIX_EPOCH,
-        );
+        let id = crate::contract::ExecutionId::new("exec-1").expect("not empty");
+        let now = jiff::Timestamp::UNIX_EPOCH;
+        let state = State::new(id, Phase::ALL.to_vec(), crate::events::RunOrigin::config(), now);
+        let checkpoint = crate::runner::decide::skipped(&state, Phase::Design, "a test", now);
         for (concluded, found, remedy, expected) in rows {
             let checkpoint = (found == Different).then(|| Box::new(checkpoint.clone()));
             let (phase, why) = (Phase::Design, None);

@@ -2,14 +2,15 @@
 
 use jiff::Timestamp;
 
-use super::{Remedy, RunError};
+use super::projection::Remedy;
 use crate::contract::{Checkpoint, ExecutionId, Phase, PhaseExit};
 use crate::events::{Dated, Event, RunOrigin, State};
+use crate::runner::RunError;
 use crate::store::{Earlier, Layout, Recorded, RunStore, StoreError, found_checkpoints, read_format1};
 
 /// What a workspace holds of an execution.
 #[derive(Debug)]
-pub(super) enum Existing {
+pub(in crate::runner) enum Existing {
     /// Nothing.
     Nothing,
     /// A journal.
@@ -22,7 +23,7 @@ pub(super) enum Existing {
 
 impl Existing {
     /// Looks at the store first, and at the workspace only where that knows nothing.
-    pub(super) fn look(store: &dyn RunStore, layout: &Layout) -> Result<Self, StoreError> {
+    pub(in crate::runner) fn look(store: &dyn RunStore, layout: &Layout) -> Result<Self, StoreError> {
         if let Some(recorded) = store.current()? {
             return Ok(Self::Journal(Box::new(recorded)));
         }
@@ -34,7 +35,7 @@ impl Existing {
     }
 
     /// What is known of the execution; `None` where there is none.
-    pub(super) fn state(&self) -> Option<State> {
+    pub(in crate::runner) fn state(&self) -> Option<State> {
         match self {
             Self::Nothing => None,
             Self::Journal(recorded) => Some(recorded.state.clone()),

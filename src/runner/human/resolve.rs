@@ -1,12 +1,11 @@
 //! A human's answer to an escalation (Escalation Handling: `Resolution`).
 
-use super::RunError;
-use super::conclude::skipped;
-use super::existing::Existing;
-use super::session::{start_over, take_over};
 use crate::contract::{ExecutionId, Phase, Resolution, ResolutionAction};
 use crate::events::Event;
 use crate::policy::Redactor;
+use crate::runner::RunError;
+use crate::runner::decide::skipped;
+use crate::runner::dispatch::{Existing, start_over, take_over};
 use crate::store::{FileStore, Journal, Layout, Place, RunStore, project_all, write_checkpoint};
 use crate::system::clock;
 
@@ -84,7 +83,7 @@ fn skip(journal: &mut Journal, layout: &Layout, phase: Phase, because: &str) -> 
         return Ok(());
     }
     let now = clock::now().wall();
-    let checkpoint = skipped(journal.execution(), phase, because, journal.state().stamp(now));
+    let checkpoint = skipped(journal.state(), phase, because, now);
     journal.record(now, Event::StageSkipped { checkpoint: Box::new(checkpoint.clone()) })?;
     Ok(write_checkpoint(layout, &checkpoint)?)
 }

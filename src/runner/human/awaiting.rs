@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::RunError;
-use super::existing::present;
 use crate::events::RunStatus;
+use crate::runner::RunError;
+use crate::runner::dispatch::present;
 use crate::store::{Layout, RunStore};
 use crate::system::process::{Interrupt, Interrupts};
 

@@ -1,10 +1,12 @@
 //! Stops an execution from another process (trigger `manual`).
 
-use super::escalate::{Call, Cause, call_human};
+use super::call::Call;
 use super::resolve::owned;
-use super::{RunError, session};
 use crate::contract::{EscalationTrigger, ExecutionId};
 use crate::events::RunStatus;
+use crate::runner::RunError;
+use crate::runner::decide::{Cause, call_human};
+use crate::runner::session::new_session;
 use crate::store::{FileStore, Journal, Layout, Place, RunStore, StoreError, write_report};
 use crate::system::clock;
 use crate::system::files::{self, Privacy};
@@ -54,8 +56,8 @@ fn halt_idle(layout: &Layout, (mut journal, place): (Journal, Place)) -> Result<
         return Err(RunError::NothingToResolve { execution, status });
     }
     let phase = state.execution_state().current_phase;
-    let session = state.sessions.last().cloned().unwrap_or_else(session::new_session);
-    let reason = "somebody asked for a halt while nothing ran";
+    let session = state.sessions.last().cloned().unwrap_or_else(new_session);
+    let reason = "somebody asked for a halt while nothing ran".to_owned();
     let cause = Cause { trigger: EscalationTrigger::Manual, phase, active: None, reason, approval: false };
     let now = clock::now().wall();
     let (number, event) = call_human(state, &session, &cause, now);

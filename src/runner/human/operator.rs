@@ -20,7 +20,7 @@ const HEARTBEAT: &str = ".claude/HEARTBEAT.md";
 const FRESH: Duration = Duration::from_mins(5);
 
 /// What the configuration says about the operator.
-pub(super) fn configured(settings: &Settings) -> Option<OperatorType> {
+pub(in crate::runner) fn configured(settings: &Settings) -> Option<OperatorType> {
     match settings.operator() {
         OperatorChoice::Auto => None,
         OperatorChoice::Human => Some(OperatorType::Human),
@@ -29,7 +29,7 @@ pub(super) fn configured(settings: &Settings) -> Option<OperatorType> {
 }
 
 /// Finds out who operates.
-pub(super) fn detect(workspace: &Path, configured: Option<OperatorType>, now: Timestamp) -> OperatorRecord {
+pub(in crate::runner) fn detect(workspace: &Path, configured: Option<OperatorType>, now: Timestamp) -> OperatorRecord {
     let is_there = |name: &&&str| workspace.join(name).is_file() && !is_generated(workspace, name);
     let heartbeat = files::age(&workspace.join(HEARTBEAT), now).is_some_and(|age| age < FRESH)
         && text(&workspace.join(HEARTBEAT)).contains("Agent");

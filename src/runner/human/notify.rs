@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::Bounds;
-use super::engine::Engine;
-use super::escalate::Call;
-use super::stage_files::SESSION_VARIABLE;
+use super::call::Call;
 use crate::config::Settings;
 use crate::contract::ExecutionId;
-use crate::events::{Event, RunEnd};
+use crate::events::Event;
+use crate::runner::Bounds;
+use crate::runner::session::SESSION_VARIABLE;
 use crate::store::Layout;
 use crate::system::process::{Command, Exit, capture};
 use crate::system::webhook;
@@ -34,22 +33,6 @@ impl From<&Settings> for Notification {
             command: section.command.as_ref().map(crate::config::Command::argv),
             webhook: section.webhook.clone(),
             time: Duration::from_millis(section.timeout_ms),
-        }
-    }
-}
-
-impl Engine<'_> {
-    /// Tells them, when the session ends with a call.
-    pub(super) async fn notify(&mut self, end: &RunEnd) {
-        let pending = Call::pending(self.journal.state(), &self.layout);
-        let Some(call) = pending.filter(|_| *end == RunEnd::Escalated) else { return };
-        let execution = self.execution().clone();
-        let withheld = self.backends.withheld_from(None);
-        let notifier =
-            Notifier { layout: &self.layout, execution: &execution, bounds: &self.bounds, withheld: &withheld };
-        for event in notifier.tell(&call).await {
-            // The report stands; that this line is missing changes nothing.
-            let _ = self.record(event);
         }
     }
 }

@@ -1,97 +1,93 @@
-//! Calls a human: the call is journaled, then its report is written (Escalation Protocol).
+//! Calls a human: why, and the report that goes with it (Escalation Protocol).
 
 use jiff::Timestamp;
 
-use super::RunError;
-use super::conclude::UNVERIFIED;
-use super::engine::Engine;
+use super::checkpoint::UNVERIFIED;
+use super::live::Stop;
 use crate::contract::{
     Decision, EscalationContext, EscalationReport, EscalationState, EscalationTrigger, Phase, SessionId,
 };
-use crate::events::{Event, RunEnd, State};
-use crate::store::{Layout, ReportPaths, report_paths, write_report};
-use crate::system::clock;
+use crate::events::{Due, Event, State};
+use crate::runner::Bounds;
 
 /// How many of the last decisions a report shows.
 const DECISIONS: usize = 5;
 
-impl Engine<'_> {
-    /// Ends the session with a report; `active` is the phase that was being worked on, if it has no outcome.
-    pub(super) fn escalate(
-        &mut self,
-        trigger: EscalationTrigger,
-        phase: Phase,
-        active: Option<Phase>,
-        reason: &str,
-    ) -> Result<RunEnd, RunError> {
-        self.call(&Cause { trigger, phase, active, reason, approval: false })
-    }
-
-    /// Ends the session with the question whether to deploy.
-    pub(super) fn ask_for_approval(&mut self, phase: Phase) -> Result<RunEnd, RunError> {
-        let reason = "deploy waits for a human's approval; fix_and_resume gives it";
-        self.call(&Cause { trigger: EscalationTrigger::Manual, phase, active: None, reason, approval: true })
-    }
-
-    fn call(&mut self, cause: &Cause<'_>) -> Result<RunEnd, RunError> {
-        self.charge()?;
-        let (number, event) = call_human(self.journal.state(), &self.session, cause, clock::now().wall());
-        self.record(event)?;
-        let report = self.journal.state().reports.get(&number).expect("the event that was journaled holds it").clone();
-        write_report(&self.layout, &report, number)?;
-        self.restore_signals()?;
-        self.sync_projections()?;
-        Ok(RunEnd::Escalated)
-    }
-}
-
 /// Why a human is called.
-#[derive(Debug)]
-pub(super) struct Cause<'a> {
-    pub(super) trigger: EscalationTrigger,
-    pub(super) phase: Phase,
-    pub(super) active: Option<Phase>,
-    pub(super) reason: &'a str,
-    /// It asks for the approval of a deployment.
-    pub(super) approval: bool,
-}
-
-/// What a human is told first.
-#[derive(Debug, Clone)]
-pub struct Call {
-    /// Why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// The word of the contract.
     pub trigger: EscalationTrigger,
     /// Where.
     pub phase: Phase,
+    /// The phase that was being worked on, if it has no outcome.
+    pub active: Option<Phase>,
     /// What happened, in one line.
     pub reason: String,
-    /// The report.
-    pub report: ReportPaths,
+    /// It asks for the approval of a deployment.
+    pub approval: bool,
 }
 
-impl Call {
-    /// The call that waits for its answer; `None` when none does.
-    #[must_use]
-    pub fn pending(state: &State, layout: &Layout) -> Option<Self> {
-        let pending = state.pending.as_ref()?;
-        Some(Self {
-            trigger: pending.trigger,
-            phase: pending.phase,
-            reason: pending.reason.clone(),
-            report: report_paths(layout, &state.execution_id, pending.number),
-        })
+impl Cause {
+    /// What was decided after a phase failed.
+    pub(super) fn failed(trigger: EscalationTrigger, due: &Due) -> Self {
+        Self { trigger, phase: due.phase, active: None, reason: due.reason.clone(), approval: false }
+    }
+
+    /// A counter forbids to start a phase.
+    pub(super) fn not_started(phase: Phase, trigger: EscalationTrigger) -> Self {
+        let reason = format!("{phase} was not started: {trigger}");
+        Self { trigger, phase, active: None, reason, approval: false }
+    }
+
+    /// A phase was stopped.
+    pub(super) fn stopped(phase: Phase, stop: Stop, bounds: &Bounds) -> Self {
+        let (trigger, why) = match stop {
+            Stop::RunTimeout => {
+                let hours = bounds.triggers.timeout.as_secs_f64() / 3600.0;
+                (EscalationTrigger::Timeout, format!("the run may take {hours} hours"))
+            }
+            Stop::Overflow => (EscalationTrigger::ContextOverflow, "its context is over".to_owned()),
+            _ => (EscalationTrigger::Manual, "somebody asked for a halt".to_owned()),
+        };
+        Self { trigger, phase, active: Some(phase), reason: format!("{phase} was stopped: {why}"), approval: false }
+    }
+
+    /// Sessions died one after the other.
+    pub(super) fn died(phase: Phase, is_active: bool, deaths: u32) -> Self {
+        let reason = format!(
+            "{deaths} sessions in a row died without an outcome, the last of them at {phase}: \
+             its log, and what the host says about memory and power, may tell why"
+        );
+        let active = is_active.then_some(phase);
+        Self { trigger: EscalationTrigger::Manual, phase, active, reason, approval: false }
+    }
+
+    /// A phase that acts outside of the workspace was cut off.
+    pub(super) fn in_doubt(phase: Phase) -> Self {
+        let reason = format!(
+            "{phase} was cut off, and nobody knows how far it came: \
+             fix_and_resume runs it again, skip_phase takes it as done"
+        );
+        Self { trigger: EscalationTrigger::Manual, phase, active: Some(phase), reason, approval: false }
+    }
+
+    /// Whether to deploy.
+    pub(super) fn approval() -> Self {
+        let reason = "deploy waits for a human's approval; fix_and_resume gives it".to_owned();
+        Self { trigger: EscalationTrigger::Manual, phase: Phase::Deploy, active: None, reason, approval: true }
     }
 }
 
 /// The call as an event, and the number of its report.
-pub(super) fn call_human(state: &State, session: &SessionId, cause: &Cause<'_>, now: Timestamp) -> (u32, Event) {
+#[must_use]
+pub fn call_human(state: &State, session: &SessionId, cause: &Cause, now: Timestamp) -> (u32, Event) {
     let number = state.escalations + 1;
     let report = Box::new(report(state, session, cause, state.stamp(now)));
-    let reason = cause.reason.to_owned();
-    (number, Event::Escalated { number, report, reason, approval: cause.approval })
+    (number, Event::Escalated { number, report, reason: cause.reason.clone(), approval: cause.approval })
 }
 
-fn report(state: &State, session: &SessionId, cause: &Cause<'_>, now: Timestamp) -> EscalationReport {
+fn report(state: &State, session: &SessionId, cause: &Cause, now: Timestamp) -> EscalationReport {
     EscalationReport {
         execution_id: state.execution_id.clone(),
         session_id: session.clone(),
@@ -125,7 +121,7 @@ fn unverified(state: &State) -> Vec<Phase> {
     unchecked.map(|checkpoint| checkpoint.phase).collect()
 }
 
-fn suggestions(cause: &Cause<'_>, unverified: &[Phase]) -> Vec<String> {
+fn suggestions(cause: &Cause, unverified: &[Phase]) -> Vec<String> {
     let phase = cause.phase;
     let advice = match cause.trigger {
         EscalationTrigger::MaxLoops => "read the findings that remain: implementation did not mend them".to_owned(),

@@ -1,14 +1,12 @@
 //! One agent in one attempt of a phase: its session, and what was heard of it.
 
-use std::ffi::OsString;
 use std::rc::Rc;
 
 use jiff::Timestamp;
 
-use super::port::{Backend, Capabilities, Surroundings, Task};
+use super::attempt::StageTask;
 use crate::contract::{ContextLimits, Phase};
-use crate::runner::engine::Engine;
-use crate::runner::{AgentWork, Stage};
+use crate::runner::{AgentWork, Backend, Capabilities, Surroundings, Task};
 use crate::system::clock;
 
 /// One agent in one attempt.
@@ -37,28 +35,23 @@ pub(super) struct AgentSession {
 }
 
 impl AgentSession {
-    pub(super) fn begin(
-        engine: &Engine<'_>,
-        stage: &Stage,
-        work: &AgentWork,
-        variables: &[(String, OsString)],
-    ) -> Self {
-        let backend = engine.backends.get(&work.backend).expect("a session begins only with every backend of its plan");
-        let known = engine.journal.state().agents.get(&stage.phase).filter(|agent| agent.backend == work.backend);
+    pub(super) fn begin(task: &StageTask, work: &AgentWork) -> Self {
+        let backend = task.backends.get(&work.backend).expect("a session begins only with every backend of its plan");
+        let known = task.order.known.clone().filter(|(backend, _)| *backend == work.backend);
         let surroundings = Surroundings {
-            workspace: engine.layout.workspace().to_path_buf(),
-            variables: variables.to_vec(),
-            withheld: engine.backends.withheld_from(Some(&work.backend)),
+            workspace: task.layout.workspace().to_path_buf(),
+            variables: task.variables.clone(),
+            withheld: task.backends.withheld_from(Some(&work.backend)),
             container: None,
         };
         Self {
-            phase: stage.phase,
+            phase: task.order.stage.phase,
             capabilities: backend.capabilities(),
             backend,
             work: work.clone(),
             surroundings,
-            limits: engine.bounds.context,
-            known: known.and_then(|agent| agent.session.clone()),
+            limits: task.bounds.context,
+            known: known.map(|(_, session)| session),
             current: None,
             invocations: 0,
             turns: 0,

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::RunError;
-use super::conclude::UNVERIFIED;
-use super::existing::present;
 use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress};
 use crate::events::{RecordedOverride, RunStatus, State};
+use crate::runner::RunError;
+use crate::runner::decide::UNVERIFIED;
+use crate::runner::dispatch::present;
 use crate::store::{Layout, RunStore, read_context_state, report_paths};
 use crate::system::lock::Holder;
 
@@ -113,7 +113,7 @@ pub fn status(layout: &Layout, store: &dyn RunStore) -> Result<Status, RunError>
 }
 
 /// A flag without its value, which may be a secret.
-pub(super) fn flag(remembered: &RecordedOverride) -> String {
+pub(in crate::runner) fn flag(remembered: &RecordedOverride) -> String {
     remembered.flag.split_once('=').map_or(remembered.flag.as_str(), |(flag, _)| flag).to_owned()
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::RunError;
 use crate::diag::{Budget, Format, documents};
+use crate::runner::RunError;
 use crate::schema::Foreign;
 use crate::store::Layout;
 use crate::system::files::{self, Privacy};

@@ -1,0 +1,117 @@
+//! The checkpoint of an outcome: what the phase says about itself, and what we know better (Checkpoint Schema).
+
+use jiff::Timestamp;
+
+use super::after::{Attempt, Concluded, failure_line};
+use crate::contract::{Checkpoint, Decision, Metrics, Phase, PhaseError, PhaseExit};
+use crate::events::State;
+
+/// How the summary of a phase begins that an agent calls done and no gate does.
+pub const UNVERIFIED: &str = "UNVERIFIED:";
+/// The most characters of an agent's words in a summary.
+const SUMMARY: usize = 200;
+
+/// The checkpoint of an outcome.
+pub(super) fn checkpoint(state: &State, concluded: &Concluded<'_>, now: Timestamp) -> Checkpoint {
+    let result = concluded.last.result.clone().unwrap_or_default();
+    let reported = result.metrics.unwrap_or_default();
+    let summary = result.summary.filter(|summary| !summary.trim().is_empty());
+    let mut errors = result.errors;
+    errors.extend(own_errors(concluded));
+    Checkpoint {
+        execution_id: state.execution_id.clone(),
+        phase: concluded.phase,
+        created_at: state.stamp(now),
+        exit_code: concluded.outcome.exit,
+        summary: marked(concluded, summary.unwrap_or_else(|| own_summary(concluded))),
+        decisions: result.decisions,
+        artifacts: if result.artifacts.is_empty() { concluded.artifacts.clone() } else { result.artifacts },
+        errors,
+        metrics: Some(Metrics {
+            duration_ms: concluded.duration_ms,
+            tokens_used: reported.tokens_used,
+            api_calls: reported.api_calls,
+        }),
+    }
+}
+
+/// An agent's word that nobody checked is marked as such.
+fn marked(concluded: &Concluded<'_>, summary: String) -> String {
+    let unchecked = concluded.last.unverified && concluded.outcome.exit == PhaseExit::Success;
+    if unchecked { format!("{UNVERIFIED} {summary}") } else { summary }
+}
+
+fn own_summary(concluded: &Concluded<'_>) -> String {
+    let phase = concluded.phase;
+    let attempts = match concluded.attempts {
+        1 => String::new(),
+        more => format!(" in {more} attempts"),
+    };
+    match concluded.outcome.exit {
+        PhaseExit::Success => match concluded.last.said.as_deref().map(shortened) {
+            Some(said) if !said.is_empty() => said,
+            _ => format!("{phase} completed{attempts}"),
+        },
+        _ => format!("{phase} failed{attempts}: {}", failure_line(concluded.last, &concluded.outcome)),
+    }
+}
+
+/// The first line of what an agent said, short enough for a summary.
+fn shortened(said: &str) -> String {
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let mut short: String = line.chars().take(SUMMARY).collect();
+    if short.len() < line.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// What is said about a phase beside what it says itself: its end, and when it failed the last words of each attempt.
+fn own_errors(concluded: &Concluded<'_>) -> Vec<PhaseError> {
+    let is_failure = concluded.outcome.exit != PhaseExit::Success;
+    let reasons = concluded.earlier.iter().map(String::as_str);
+    let last = concluded.outcome.is_own_retry().then(|| failure_line(concluded.last, &concluded.outcome));
+    let reasons = reasons.map(str::to_owned).chain(last);
+    let earlier = (1..).zip(reasons).filter(|_| is_failure).map(|(number, reason)| PhaseError {
+        code: "ATTEMPT_FAILED".to_owned(),
+        message: format!("attempt {number}: {reason}"),
+        recoverable: true,
+    });
+    let outcome = concluded
+        .outcome
+        .error
+        .as_ref()
+        .map(|error| PhaseError { message: failure_line(concluded.last, &concluded.outcome), ..error.clone() });
+    outcome.into_iter().chain(refused(concluded.last)).chain(earlier).collect()
+}
+
+fn refused(last: &Attempt) -> Option<PhaseError> {
+    last.result_refused.as_ref().map(|reason| PhaseError {
+        code: "RESULT_INVALID".to_owned(),
+        message: format!("the result file was not used: {reason}"),
+        recoverable: true,
+    })
+}
+
+/// The checkpoint of a phase that is passed over: a success that says so, with the decision behind it.
+#[must_use]
+pub fn skipped(state: &State, phase: Phase, because: &str, now: Timestamp) -> Checkpoint {
+    let now = state.stamp(now);
+    let decision = Decision {
+        id: "D-001".to_owned(),
+        description: format!("Skip the phase {phase}"),
+        reasoning: because.to_owned(),
+        timestamp: now.to_string(),
+    };
+    Checkpoint {
+        execution_id: state.execution_id.clone(),
+        phase,
+        created_at: now,
+        exit_code: PhaseExit::Success,
+        summary: format!("SKIPPED: {because}"),
+        decisions: vec![decision],
+        artifacts: Vec::new(),
+        errors: Vec::new(),
+        metrics: None,
+    }
+}

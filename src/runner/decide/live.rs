@@ -1,0 +1,227 @@
+//! What is known while a session works and is not journaled.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::contract::Phase;
+use crate::system::clock::Moment;
+use crate::system::process::Interrupt;
+
+/// How late a wake-up may come before the time until then is taken for one in which we, or the whole machine, stood still.
+const LATE: Duration = Duration::from_secs(1);
+
+/// Why a stage is ended before it ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// A signal came.
+    Interrupted(Interrupt),
+    /// Somebody asked for it from another process.
+    Halted,
+    /// The run took as long as it may.
+    RunTimeout,
+    /// The attempt took as long as it may, which is this long.
+    Late(Duration),
+    /// The attempt said nothing for as long as it may, which is this long.
+    Silent(Duration),
+    /// The context stayed at its hard limit.
+    Overflow,
+    /// A provider's limit is reached, and waiting for its reset would take longer than the run may wait.
+    OutOfPatience(Option<Timestamp>),
+    /// Somebody stopped the agent.
+    Cancelled,
+}
+
+/// A stage that runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    /// Its phase.
+    pub phase: Phase,
+    /// The number of this start.
+    pub attempt: u32,
+    /// When it began; later by the time that is not its own.
+    pub began: Moment,
+    /// When it wrote something last; later by the time that is not its own.
+    pub heard: Moment,
+    /// Since when it waits for a provider's limit to be lifted, which is neither its time nor the run's.
+    pub waits_since: Option<Moment>,
+    /// Its context stayed at the hard limit.
+    pub overflow: bool,
+    /// Why it was told to end.
+    pub stopping: Option<Stop>,
+}
+
+/// What is known and not journaled: the newest observations, and how far the clock is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Live {
+    /// The stage that runs.
+    pub running: Option<Running>,
+    /// When the phase that is being worked on began in this session.
+    pub phase_began: Option<(Phase, Moment)>,
+    /// Why the last stage ended without an outcome.
+    pub stopped: Option<(Phase, Stop)>,
+    /// A signal asked us to end.
+    pub interrupt: Option<Interrupt>,
+    /// Somebody asks for a halt.
+    pub halt: bool,
+    /// Time that counts towards the limit of the run and is not journaled yet.
+    pub uncharged: Duration,
+    /// Until when the pause before the next attempt lasts.
+    pub pause_ends: Option<Moment>,
+    /// How long the run may still wait for providers' limits to be lifted.
+    pub patience: Duration,
+    /// The newest time that is known.
+    now: Moment,
+    /// When we wanted to be woken at the latest.
+    expected: Moment,
+}
+
+impl Live {
+    /// At the beginning of a session.
+    #[must_use]
+    pub fn new(now: Moment, patience: Duration) -> Self {
+        Self {
+            running: None,
+            phase_began: None,
+            stopped: None,
+            interrupt: None,
+            halt: false,
+            uncharged: Duration::ZERO,
+            pause_ends: None,
+            patience,
+            now,
+            expected: now,
+        }
+    }
+
+    /// It is later now. What is later than anybody expected is granted: neither the run nor its stage is charged for it.
+    pub fn pass(&mut self, now: Moment) {
+        let passed = now.since(self.now);
+        let late = now.since(self.expected);
+        let granted = if late > LATE { late.min(passed) } else { Duration::ZERO };
+        let waits = self.running.is_some_and(|running| running.waits_since.is_some());
+        if self.is_charged() && !waits {
+            self.uncharged += passed.saturating_sub(granted);
+        }
+        if let Some(running) = &mut self.running {
+            running.began = running.began.later(granted);
+            running.heard = running.heard.later(granted);
+        }
+        self.now = now;
+        self.expected = now;
+    }
+
+    /// We want to be woken at this moment at the latest.
+    pub fn expect(&mut self, moment: Moment) {
+        self.expected = moment;
+    }
+
+    /// The newest time that is known.
+    #[must_use]
+    pub fn now(&self) -> Moment {
+        self.now
+    }
+
+    /// Whether time that passes now counts towards the limit of the run: a stage runs, or a pause lasts.
+    fn is_charged(&self) -> bool {
+        self.running.is_some() || self.pause_ends.is_some()
+    }
+
+    /// The stage waits from now on for a provider's limit to be lifted.
+    pub fn limit_reached(&mut self) {
+        let now = self.now;
+        if let Some(running) = &mut self.running {
+            running.waits_since = Some(now);
+        }
+    }
+
+    /// The limit is lifted. The time until now is given back to the stage.
+    pub fn limit_lifted(&mut self) {
+        let now = self.now;
+        if let Some(running) = &mut self.running
+            && let Some(since) = running.waits_since.take()
+        {
+            running.began = running.began.later(now.since(since));
+            running.heard = now;
+        }
+    }
+
+    /// The stage wrote something.
+    pub fn heard(&mut self) {
+        let now = self.now;
+        if let Some(running) = &mut self.running {
+            running.heard = now;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Moment {
+        Moment::of(Timestamp::UNIX_EPOCH, Duration::from_millis(millis))
+    }
+
+    fn working(now: u64) -> Live {
+        let mut live = Live::new(at(now), Duration::ZERO);
+        live.running = Some(Running {
+            phase: Phase::Design,
+            attempt: 1,
+            began: at(now),
+            heard: at(now),
+            waits_since: None,
+            overflow: false,
+            stopping: None,
+        });
+        live
+    }
+
+    #[test]
+    fn a_machine_that_stood_still_charges_nobody() {
+        // Wanted at, came at: charged, and by how much the stage's time began later.
+        for (wanted, came, charged, granted) in [
+            (20, 20, 20, 0),
+            (20, 900, 900, 0),
+            (20, 1_020, 1_020, 0),
+            (20, 4_020, 20, 4_000),
+            (60_000, 60_500, 60_500, 0),
+        ] {
+            let mut live = working(0);
+            live.expect(at(wanted));
+            live.pass(at(came));
+            assert_eq!(live.uncharged, Duration::from_millis(charged), "wanted at {wanted}, came at {came}");
+            let began = live.running.expect("it runs").began;
+            assert_eq!(began.since(at(0)), Duration::from_millis(granted), "wanted at {wanted}, came at {came}");
+        }
+    }
+
+    #[test]
+    fn a_wait_for_a_limit_is_nobodys_time() {
+        let mut live = working(0);
+        live.expect(at(100));
+        live.pass(at(100));
+        live.limit_reached();
+        live.expect(at(3_600_000));
+        live.pass(at(3_600_000));
+        live.limit_lifted();
+        live.expect(at(3_600_050));
+        live.pass(at(3_600_050));
+        let running = live.running.expect("it runs");
+        assert_eq!(live.uncharged, Duration::from_millis(150));
+        assert_eq!(at(3_600_050).since(running.began), Duration::from_millis(150));
+        assert_eq!(at(3_600_050).since(running.heard), Duration::from_millis(50));
+    }
+
+    #[test]
+    fn between_stages_nothing_is_charged_and_a_pause_is() {
+        let mut live = Live::new(at(0), Duration::ZERO);
+        live.expect(at(500));
+        live.pass(at(500));
+        assert_eq!(live.uncharged, Duration::ZERO);
+        live.pause_ends = Some(at(5_500));
+        live.expect(at(900));
+        live.pass(at(900));
+        assert_eq!(live.uncharged, Duration::from_millis(400));
+    }
+}

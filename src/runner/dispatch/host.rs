@@ -1,0 +1,196 @@
+//! The real world around the owner of an execution: this host's clock, processes and files.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+use tokio::task::spawn_local;
+
+use super::Listener;
+use super::memory;
+use super::observations::Observations;
+use super::ports::{Ports, Start};
+use crate::contract::{ExecutionId, OperatorRecord, Phase, SessionId};
+use crate::events::{Envelope, Observation, State};
+use crate::runner::agent::TICK;
+use crate::runner::decide::{Attempt, Stop, Survey};
+use crate::runner::human::operator;
+use crate::runner::session::SESSION_VARIABLE;
+use crate::runner::stage::artifacts::Artifacts;
+use crate::runner::stage::{Inbox, Order, StageTask};
+use crate::runner::{Backends, Bounds, Plan, RunError};
+use crate::store::{Layout, Place};
+use crate::system::clock::{self, Moment};
+use crate::system::guard::Guard;
+use crate::system::{files, git, orphans, sweep};
+
+/// This host.
+pub(super) struct Host<'a> {
+    layout: Layout,
+    place: Place,
+    plan: Plan,
+    backends: Backends,
+    bounds: Bounds,
+    session: SessionId,
+    /// Our own program, to be started as the guard.
+    program: PathBuf,
+    /// From [`Ports::ready`] on.
+    guard: Option<Rc<RefCell<Guard>>>,
+    inbox: Inbox,
+    stops: Option<mpsc::UnboundedSender<Stop>>,
+    artifacts: Artifacts,
+    observations: Option<Observations>,
+    listener: &'a mut dyn Listener,
+}
+
+impl<'a> Host<'a> {
+    pub(super) fn new(
+        (layout, place): (&Layout, &Place),
+        (plan, bounds, backends): (&Plan, &Bounds, &Backends),
+        session: SessionId,
+        program: PathBuf,
+        inbox: Inbox,
+        listener: &'a mut dyn Listener,
+    ) -> Self {
+        Self {
+            layout: layout.clone(),
+            place: place.clone(),
+            plan: plan.clone(),
+            backends: backends.clone(),
+            bounds: bounds.clone(),
+            session,
+            program,
+            guard: None,
+            inbox,
+            stops: None,
+            artifacts: Artifacts::new(layout, place, bounds),
+            observations: None,
+            listener,
+        }
+    }
+
+    /// Everything ended well: the guard has nothing to do any more.
+    pub(super) fn dismiss(mut self) {
+        let guard = self.guard.take().and_then(Rc::into_inner);
+        let _ = guard.map(|guard| guard.into_inner().dismiss());
+    }
+
+    pub(super) fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    pub(super) fn backends(&self) -> &Backends {
+        &self.backends
+    }
+}
+
+impl Ports for Host<'_> {
+    fn now(&mut self) -> Moment {
+        clock::now()
+    }
+
+    fn chance(&mut self) -> f64 {
+        fastrand::f64()
+    }
+
+    fn pulse(&self) -> Duration {
+        TICK
+    }
+
+    fn ready(&mut self, execution: &ExecutionId, dead: Option<&SessionId>) -> Result<usize, RunError> {
+        let swept = clear_up(&self.layout, &self.place, dead)?;
+        files::ensure_private_folder(&self.place.logs(execution))?;
+        self.observations = Some(Observations::new(&self.place, execution));
+        orphans::adopt();
+        let host = |source| RunError::Host { what: "start the guard process", source };
+        let guard = Guard::start(&self.program, (SESSION_VARIABLE, self.session.as_str())).map_err(host)?;
+        self.guard = Some(Rc::new(RefCell::new(guard)));
+        Ok(swept)
+    }
+
+    fn start(&mut self, start: &Start, state: &State) -> Result<(), RunError> {
+        let said = start.is_first.then(|| self.artifacts.before(start.began)).flatten();
+        let known = state.agents.get(&start.phase);
+        let order = Order {
+            execution: state.execution_id.clone(),
+            session: self.session.clone(),
+            stage: self.plan.stage(start.phase).expect("a session has every phase in its plan").clone(),
+            attempt: start.attempt,
+            trouble: start.trouble.clone(),
+            known: known.and_then(|agent| Some((agent.backend.clone(), agent.session.clone()?))),
+            not_before: state.stamp(clock::now().wall()),
+        };
+        let guard = self.guard.clone().expect("a session is ready before a stage starts");
+        let (stops, orders) = mpsc::unbounded_channel();
+        self.stops = Some(stops);
+        let (places, own) = ((&self.layout, &self.place), (guard, self.inbox.clone()));
+        let task = StageTask::prepare(order, places, (&self.bounds, &self.backends), own, orders)?;
+        spawn_local(task.run(said));
+        Ok(())
+    }
+
+    fn stop(&mut self, stop: Stop) {
+        // One that has ended meanwhile hears nothing, and its end is on its way.
+        let _ = self.stops.as_ref().map(|stops| stops.send(stop));
+    }
+
+    fn halt_requested(&mut self) -> bool {
+        if let Some(guard) = &self.guard {
+            guard.borrow_mut().watch_orphans();
+        }
+        self.place.halt_request().exists()
+    }
+
+    fn forget_halt(&mut self) -> Result<(), RunError> {
+        Ok(files::remove(&self.place.halt_request())?)
+    }
+
+    fn survey(&mut self, phase: Phase, attempt: &Attempt) -> (Survey, Vec<String>) {
+        let (artifacts, said) = self.artifacts.after(phase, attempt.result.as_ref());
+        let is_audited = phase == Phase::Audit && attempt.end.as_ref().is_ok_and(|end| end.is_own_retry());
+        let snapshot = is_audited.then(|| git::snapshot(self.layout.workspace(), Layout::OWN)).flatten();
+        let (head, tree) = snapshot.map_or((None, None), |snapshot| (snapshot.head, Some(snapshot.tree)));
+        (Survey { artifacts, head, tree }, said.into_iter().collect())
+    }
+
+    fn end_what_is_left(&mut self) -> usize {
+        sweep::end_processes_with(SESSION_VARIABLE, self.session.as_str()) + orphans::end()
+    }
+
+    fn operator(&mut self) -> OperatorRecord {
+        operator::detect(self.layout.workspace(), self.bounds.operator, clock::now().wall())
+    }
+
+    fn surroundings(&mut self) -> Result<Vec<String>, RunError> {
+        match &self.bounds.memories {
+            Some(folder) => memory::surface(&self.layout, folder),
+            // Those of an earlier session are none of this one's.
+            None => files::remove(&self.layout.memories()).map(|()| Vec::new()).map_err(RunError::from),
+        }
+    }
+
+    fn event(&mut self, envelope: &Envelope, state: &State) {
+        self.listener.event(envelope, state);
+    }
+
+    fn observation(&mut self, at: Timestamp, observation: &Observation) {
+        let _ = self.observations.as_mut().map(|observations| observations.take(at, observation));
+        self.listener.observation(observation);
+    }
+}
+
+/// Ends what a dead session left running and removes what it left half written.
+pub(super) fn clear_up(layout: &Layout, place: &Place, last: Option<&SessionId>) -> Result<usize, RunError> {
+    for folder in [layout.run(), layout.logs(), layout.checkpoints(), layout.escalations()] {
+        // What is no folder is put aside where it is in the way.
+        if folder.is_dir() {
+            files::remove_unfinished(&folder)?;
+        }
+    }
+    files::remove(&place.halt_request())?;
+    // Whatever is recorded of its end: it may have died between that and the end of its processes.
+    Ok(last.map_or(0, |session| sweep::end_processes_with(SESSION_VARIABLE, session.as_str())))
+}

@@ -1,0 +1,313 @@
+//! The owner of one execution: it holds the state, takes in what it is told, one fact after the other, journals what
+//! follows, and has it done.
+//!
+//! [`Dispatcher::step`] is synchronous and is all that there is to it; `ports` is the world as it sees it. `session` begins
+//! or resumes an execution, of what `existing` finds; `projection` keeps the documents in the workspace as the journal has
+//! them. `host` is the real world, and `drive` waits for it: stages are tasks there, which can only send.
+
+mod drive;
+mod existing;
+mod host;
+mod listener;
+mod memory;
+mod observations;
+mod ports;
+mod projection;
+mod session;
+
+pub use drive::{Ended, Engine, Request};
+pub(super) use existing::Existing;
+pub use existing::{Story, present, refuse_foreign, story};
+pub use listener::Listener;
+pub use ports::{Ports, Start};
+pub use projection::Remedy;
+pub use session::{Mode, Opening};
+pub(super) use session::{start_over, take_over};
+
+use std::time::Duration;
+
+use self::projection::Stamps;
+use super::RunError;
+use super::decide::{Live, Rules, Running, Step, Stop, concludes, ended};
+use super::stage::Fact;
+use crate::contract::{ExecutionId, Phase};
+use crate::events::{Event, Observation, RunEnd, State};
+use crate::store::{Journal, Layout, StoreError, write_report};
+use crate::system::clock::Moment;
+
+/// How a decision is made: `decide`, but where a test wants to see that a wrong one is found.
+pub type Decide = fn(&State, &Live, &Rules) -> Step;
+
+/// What the owner waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Waits {
+    /// The next fact, and this moment at the latest.
+    Until(Moment),
+    /// Nothing: the session has ended, and said so.
+    Over(RunEnd),
+}
+
+/// The owner of one execution.
+#[derive(Debug)]
+pub struct Dispatcher<P> {
+    journal: Journal,
+    layout: Layout,
+    rules: Rules,
+    live: Live,
+    decide: Decide,
+    /// The checkpoints as we wrote them.
+    stamps: Stamps,
+    ports: P,
+}
+
+impl<P: Ports> Dispatcher<P> {
+    /// Takes in a fact that was one `at` that time, and does everything that follows from it until something has to be
+    /// waited for.
+    ///
+    /// # Errors
+    /// [`RunError`] when something could not be read or written; what was acknowledged before is in the journal, and the
+    /// execution can be resumed. The session is over then.
+    pub fn step(&mut self, at: Moment, fact: Fact) -> Result<Waits, RunError> {
+        match self.take_and_go(at, fact) {
+            Ok(Waits::Over(end)) => self.close(end).map(Waits::Over),
+            Err(error) => Err(self.failed(error)),
+            waits => waits,
+        }
+    }
+
+    /// What is known of the execution.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        self.journal.state()
+    }
+
+    /// The execution.
+    #[must_use]
+    pub fn execution(&self) -> &ExecutionId {
+        self.journal.execution()
+    }
+
+    /// The world.
+    pub fn ports(&mut self) -> &mut P {
+        &mut self.ports
+    }
+
+    /// The world, when the session is over.
+    pub fn into_ports(self) -> P {
+        self.ports
+    }
+
+    /// Whether a stage runs.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.live.running.is_some()
+    }
+
+    fn take_and_go(&mut self, at: Moment, fact: Fact) -> Result<Waits, RunError> {
+        self.live.pass(at);
+        self.take(fact)?;
+        self.live.halt = self.ports.halt_requested();
+        loop {
+            match (self.decide)(self.journal.state(), &self.live, &self.rules) {
+                Step::Record(events) => self.record_all(events)?,
+                Step::Start { events, phase, attempt } => self.start(events, phase, attempt)?,
+                Step::Stop(stop) => self.stop(stop),
+                Step::Wait(until) => return Ok(Waits::Until(self.wait(until))),
+                Step::Complete => self.complete()?,
+                Step::End(end) => return Ok(Waits::Over(end)),
+            }
+        }
+    }
+
+    fn take(&mut self, fact: Fact) -> Result<(), RunError> {
+        match fact {
+            Fact::Tick => {}
+            Fact::Interrupted(interrupt) => {
+                self.journal.say_ending();
+                self.live.interrupt = Some(interrupt);
+            }
+            Fact::Happened(event) => self.record(event)?,
+            Fact::Observed(observation) => {
+                if matches!(observation, Observation::Output { .. }) {
+                    self.live.heard();
+                }
+                self.ports.observation(self.live.now().wall(), &observation);
+            }
+            Fact::Heard => self.live.heard(),
+            Fact::Overflowed => {
+                if let Some(running) = &mut self.live.running {
+                    running.overflow = true;
+                }
+            }
+            Fact::LimitReached { until, known } => self.limit_reached(until, known)?,
+            Fact::LimitLifted => self.live.limit_lifted(),
+            Fact::Ended(attempt) => self.ended(&attempt)?,
+        }
+        Ok(())
+    }
+
+    /// The moment until which nothing is to be done, unless something happens.
+    fn wait(&mut self, until: Option<Moment>) -> Moment {
+        let now = self.live.now();
+        let pulse = now.later(self.ports.pulse());
+        let until = until.filter(|until| pulse.since(*until) > Duration::ZERO).unwrap_or(pulse);
+        self.live.expect(until);
+        until
+    }
+
+    fn start(&mut self, events: Vec<Event>, phase: Phase, attempt: u32) -> Result<(), RunError> {
+        let active = self.journal.state().active.as_ref().filter(|active| active.phase == phase);
+        let is_first = self.live.phase_began.is_none_or(|(began, _)| began != phase);
+        let (began, trouble) = active.map_or((None, None), |active| (active.began, active.reasons.last().cloned()));
+        self.record_all(events)?;
+        let now = self.live.now();
+        if is_first {
+            self.live.phase_began = Some((phase, now));
+        }
+        self.live.pause_ends = None;
+        self.ports.start(&Start { phase, attempt, is_first, began, trouble }, self.journal.state())?;
+        let (waits_since, overflow, stopping) = (None, false, None);
+        self.live.running = Some(Running { phase, attempt, began: now, heard: now, waits_since, overflow, stopping });
+        Ok(())
+    }
+
+    fn stop(&mut self, stop: Stop) {
+        if let Some(running) = &mut self.live.running {
+            running.stopping = Some(stop);
+            self.ports.stop(stop);
+        }
+    }
+
+    /// A stage wants to wait for a provider's limit to be lifted.
+    fn limit_reached(&mut self, until: jiff::Timestamp, known: Option<jiff::Timestamp>) -> Result<(), RunError> {
+        let Some(running) = self.live.running else { return Ok(()) };
+        let left = until.duration_since(self.live.now().wall());
+        let wait = Duration::try_from(left).unwrap_or(Duration::ZERO);
+        if wait > self.live.patience {
+            self.stop(Stop::OutOfPatience(known));
+            return Ok(());
+        }
+        self.live.patience -= wait;
+        self.live.limit_reached();
+        self.record(Event::LimitReached { phase: running.phase, until })
+    }
+
+    /// An attempt ended.
+    fn ended(&mut self, attempt: &super::decide::Attempt) -> Result<(), RunError> {
+        let Some(running) = self.live.running.take() else { return Ok(()) };
+        let phase = running.phase;
+        self.look_after_checkpoints()?;
+        let survey = if concludes(self.journal.state(), &self.rules, phase, attempt) {
+            self.live.pause_ends = None;
+            let (survey, said) = self.ports.survey(phase, attempt);
+            said.into_iter().for_each(|text| self.notice(text));
+            survey
+        } else {
+            super::decide::Survey::default()
+        };
+        let chance = self.ports.chance();
+        let events = ended(self.journal.state(), &self.live, &self.rules, (phase, attempt), survey, chance);
+        let stopped = events.iter().find_map(|event| match event {
+            Event::AttemptEnded { exit: None, .. } => attempt.end.as_ref().err().copied(),
+            _ => None,
+        });
+        self.live.stopped = stopped.map(|stop| (phase, stop));
+        self.record_all(events)
+    }
+
+    fn complete(&mut self) -> Result<(), RunError> {
+        // First: what a phase left behind could go on changing what is compared.
+        self.end_what_is_left();
+        self.confirm()?;
+        self.sync_projections()?;
+        self.record(Event::ExecutionCompleted)
+    }
+
+    /// Ends the session.
+    fn close(&mut self, end: RunEnd) -> Result<RunEnd, RunError> {
+        self.journal.say_ending();
+        self.end_what_is_left();
+        let events = super::decide::charge(&self.live).into_iter().chain([Event::SessionEnded { end: end.clone() }]);
+        self.record_all(events.collect())?;
+        if end != RunEnd::Completed {
+            self.sync_projections()?;
+        }
+        Ok(end)
+    }
+
+    fn end_what_is_left(&mut self) {
+        let left = self.ports.end_what_is_left();
+        if left > 0 {
+            self.notice(format!("{left} processes that stages left behind were ended"));
+        }
+    }
+
+    /// The stage has ended because something that it needs could not be read or written.
+    pub(super) fn stage_failed(&mut self, error: RunError) -> RunError {
+        self.live.running = None;
+        self.failed(error)
+    }
+
+    /// Writes down why the session cannot go on, unless that is what cannot be done.
+    pub(super) fn failed(&mut self, error: RunError) -> RunError {
+        self.journal.say_ending();
+        if !matches!(error, RunError::Store(StoreError::Superseded { .. })) {
+            let _ = self.record(Event::SessionEnded { end: RunEnd::Failed { error: in_one_line(&error) } });
+        }
+        error
+    }
+
+    /// Journals an event, and does what it entails.
+    pub(super) fn record(&mut self, event: Event) -> Result<(), RunError> {
+        self.record_all(vec![event])
+    }
+
+    /// Journals events together, tells whoever watches, and writes the documents that they entail.
+    fn record_all(&mut self, events: Vec<Event>) -> Result<(), RunError> {
+        let now = self.live.now().wall();
+        let ports = &mut self.ports;
+        let envelopes = self.journal.record_all(now, events, &mut |envelope, state| ports.event(envelope, state))?;
+        for envelope in &envelopes {
+            self.follow(&envelope.event)?;
+        }
+        Ok(())
+    }
+
+    /// What an event that is journaled entails.
+    fn follow(&mut self, event: &Event) -> Result<(), RunError> {
+        match event {
+            Event::TimeCharged { elapsed_ms } => {
+                // What is below a millisecond stays for the next one, so that a thousand short ones lose nothing.
+                let charged = Duration::from_millis(*elapsed_ms);
+                self.live.uncharged = self.live.uncharged.saturating_sub(charged);
+            }
+            Event::BackedOff { delay_ms, .. } => {
+                self.live.pause_ends = Some(self.live.now().later(Duration::from_millis(*delay_ms)));
+            }
+            Event::StageConcluded { checkpoint, .. } | Event::StageSkipped { checkpoint } => {
+                self.project(checkpoint.phase)?;
+            }
+            Event::Escalated { number, report, .. } => {
+                write_report(&self.layout, report, *number)?;
+                self.restore_signals()?;
+                self.sync_projections()?;
+                // Only now: a request that was taken away before its report is there is forgotten by whoever dies between.
+                self.ports.forget_halt()?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Journals something odd that stops nothing; nor does it, when it cannot be written.
+    pub(super) fn notice(&mut self, text: String) {
+        let _ = self.record(Event::Notice { text });
+    }
+}
+
+/// An error with its causes, in one line.
+pub(super) fn in_one_line(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let texts: Vec<String> = causes.map(ToString::to_string).collect();
+    texts.join(": ").split_whitespace().collect::<Vec<_>>().join(" ")
+}

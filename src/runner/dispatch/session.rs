@@ -1,0 +1,313 @@
+//! Begins a session: finds or makes the execution to work on, and puts right what lies in the workspace.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::existing::{Existing, fresh_execution, of_checkpoints, taken_over};
+use super::projection::{Remedy, check};
+use super::{Decide, Dispatcher, Ports};
+use crate::contract::{ExecutionId, Phase, SessionId};
+use crate::events::{Event, RecordedOverride, RunOrigin, RunStatus, State, Waiting};
+use crate::policy::check_limits;
+use crate::runner::decide::{Live, Rules};
+use crate::runner::human::flag;
+use crate::runner::stage::context::context_state;
+use crate::runner::{PlanError, RunError};
+use crate::store::{
+    Earlier, Journal, Layout, Place, Recorded, RunStore, StoreError, make_room, project_all, read_context_state,
+    retire_format1, write_context_state, write_operator,
+};
+use crate::system::clock::{self, Moment};
+use crate::system::process::own_id;
+
+/// Whether an execution is begun or continued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// A new one; refused while an unfinished one is there.
+    New,
+    /// A new one; an unfinished one is put aside.
+    Fresh,
+    /// The one that is there, and what to do about checkpoints that are not as the journal has them.
+    Resume(Option<Remedy>),
+}
+
+/// What a session begins with.
+#[derive(Debug)]
+pub struct Opening {
+    /// The store, which is claimed.
+    pub store: Box<dyn RunStore>,
+    /// Where the workspace was before, when it moved.
+    pub moved_from: Option<PathBuf>,
+    /// The workspace.
+    pub layout: Layout,
+    /// What is decided by.
+    pub rules: Rules,
+    /// How; [`decide`] but in tests.
+    pub decide: Decide,
+    /// Where the plan came from.
+    pub origin: RunOrigin,
+    /// What the command line said over the configuration, now and before; kept for the next resume.
+    pub overrides: Vec<RecordedOverride>,
+    /// Whether an execution is begun or continued.
+    pub mode: Mode,
+    /// The name of an execution that begins now.
+    pub fresh: ExecutionId,
+}
+
+/// The execution that a session works on.
+struct Taken {
+    journal: Journal,
+    /// The session before, when there was one.
+    last: Option<SessionId>,
+    /// Whether that session died.
+    died: bool,
+    resumed: bool,
+}
+
+impl<P: Ports> Dispatcher<P> {
+    /// Begins a session, as far as nothing runs yet.
+    ///
+    /// # Errors
+    /// [`RunError`]: the execution that is there does not fit the mode, something on disk is not valid or cannot be
+    /// written. Nothing was started then.
+    pub fn open(opening: Opening, mut ports: P) -> Result<Self, RunError> {
+        let Opening { store, moved_from, layout, rules, decide, origin, overrides, mode, fresh } = opening;
+        let now = ports.now();
+        let phases = rules.plan.phases();
+        let (of_plan, from, over) = (phases.clone(), origin.clone(), overrides.clone());
+        let first = || Event::ExecutionStarted { execution: fresh, phases: of_plan, origin: from, overrides: over };
+        let Taken { journal, last, died, resumed } = take_execution(store, &layout, mode, now.wall(), first)?;
+        let state = journal.state();
+        let phases = if state.status == RunStatus::Ready { phases } else { state.phases.clone() };
+        if let Some(phase) = phases.iter().find(|phase| rules.plan.stage(**phase).is_none()) {
+            return Err(PlanError::Missing { phase: *phase }.into());
+        }
+        let swept = ports.ready(journal.execution(), last.as_ref())?;
+        let mut live = Live::new(now, rules.bounds.limit_patience);
+        live.pause_ends = state.active.as_ref().and_then(|active| pause_ends(active.pause?, now));
+        let session = rules.session.clone();
+        let mut dispatcher = Self { journal, layout, rules, live, decide, stamps: Vec::new(), ports };
+        if let Some(session) = last.filter(|_| died) {
+            dispatcher.record(Event::SessionDied { session })?;
+        }
+        let pid = own_id();
+        dispatcher.record(Event::SessionStarted { session, pid, resumed, swept, phases, origin, overrides })?;
+        if let Some(from) = moved_from {
+            dispatcher.record(Event::WorkspaceMoved { from })?;
+        }
+        let remedy = if let Mode::Resume(remedy) = mode { remedy } else { None };
+        dispatcher.prepare(resumed, remedy, now.wall())?;
+        Ok(dispatcher)
+    }
+
+    fn prepare(&mut self, resumed: bool, remedy: Option<Remedy>, now: Timestamp) -> Result<(), RunError> {
+        let flags: Vec<String> = self.journal.state().overrides.iter().map(flag).collect();
+        if resumed && !flags.is_empty() {
+            self.notice(format!("going on with {}", flags.join(" ")));
+        }
+        self.put_right(remedy)?;
+        self.restore_context_state(now)?;
+        self.layout.disk().ensure_folder(&self.layout.checkpoints())?;
+        write_operator(&self.layout, &self.ports.operator())?;
+        for text in self.ports.surroundings()? {
+            self.notice(text);
+        }
+        Ok(())
+    }
+
+    /// What tools read about the context and the operator, where a phase took it away.
+    pub(super) fn restore_signals(&mut self) -> Result<(), RunError> {
+        self.restore_context_state(self.live.now().wall())?;
+        if self.layout.disk().kind(&self.layout.operator()).is_none() {
+            write_operator(&self.layout, &self.ports.operator())?;
+        }
+        Ok(())
+    }
+
+    /// A context state that is missing, or that a power cut tore, is made again of what the journal knows.
+    fn restore_context_state(&mut self, now: Timestamp) -> Result<(), RunError> {
+        make_room(&self.layout, &self.layout.context_state())?;
+        make_room(&self.layout, &self.layout.operator())?;
+        let there = match read_context_state(&self.layout) {
+            Err(StoreError::Invalid { .. }) => None,
+            there => there?,
+        };
+        if there.is_some() {
+            return Ok(());
+        }
+        let was_there = self.layout.disk().kind(&self.layout.context_state()).is_some();
+        let known = self.journal.state().context_tokens;
+        let warning = check_limits(self.rules.bounds.context, known.unwrap_or(0));
+        write_context_state(&self.layout, &context_state(&self.rules.bounds, warning, now))?;
+        if was_there || known.is_some() {
+            let path = self.layout.context_state();
+            let path = path.strip_prefix(self.layout.workspace()).unwrap_or(&path).to_path_buf();
+            self.record(Event::ProjectionRestored { path })?;
+        }
+        Ok(())
+    }
+}
+
+/// When a pause ends, as far as it is not over. No clock that was set back makes it longer than it was.
+fn pause_ends(pause: Waiting, now: Moment) -> Option<Moment> {
+    let left = Duration::try_from(pause.not_before.duration_since(now.wall())).ok()?;
+    Some(now.later(left.min(Duration::from_millis(pause.delay_ms))))
+}
+
+/// The execution to work on; what it takes the place of is put aside.
+fn take_execution(
+    store: Box<dyn RunStore>,
+    layout: &Layout,
+    mode: Mode,
+    now: Timestamp,
+    first: impl FnOnce() -> Event,
+) -> Result<Taken, RunError> {
+    let existing = match Existing::look(store.as_ref(), layout) {
+        // Nobody can read it, and it is to be put aside.
+        Err(StoreError::Invalid { .. } | StoreError::Edited { .. }) if mode == Mode::Fresh => Existing::Nothing,
+        existing => existing?,
+    };
+    match (mode, existing) {
+        (Mode::Resume(remedy), existing) => resume(store, layout, existing, remedy, now),
+        (Mode::New, Existing::Journal(recorded)) if recorded.state.status == RunStatus::Ready => {
+            go_on(store, layout, &recorded, None)
+        }
+        (mode, existing) => {
+            let state = existing.state();
+            refuse_unfinished(mode, &existing, state.as_ref())?;
+            let last = state.as_ref().and_then(|state| state.sessions.last().cloned());
+            // First: a start that cannot do this has changed nothing that the journal could not bring back.
+            put_aside(layout, state.as_ref().map(|state| &state.execution_id))?;
+            let (journal, _) = Journal::begin(store, now, first())?;
+            Ok(Taken { journal, last, died: false, resumed: false })
+        }
+    }
+}
+
+fn refuse_unfinished(mode: Mode, existing: &Existing, state: Option<&State>) -> Result<(), RunError> {
+    let Some(state) = state.filter(|state| mode == Mode::New && state.status != RunStatus::Completed) else {
+        return Ok(());
+    };
+    let execution = state.execution_id.clone();
+    match (existing, state.status) {
+        (Existing::Checkpoints(_), _) => Err(RunError::Unfinished { execution, status: "another runtime's" }),
+        (_, RunStatus::Aborted) => Err(RunError::Aborted { execution }),
+        (_, status) => Err(RunError::Unfinished { execution, status: status.as_str() }),
+    }
+}
+
+fn resume(
+    store: Box<dyn RunStore>,
+    layout: &Layout,
+    existing: Existing,
+    remedy: Option<Remedy>,
+    now: Timestamp,
+) -> Result<Taken, RunError> {
+    match existing {
+        Existing::Nothing => Err(RunError::NoExecution { workspace: layout.workspace().to_path_buf() }),
+        Existing::Journal(recorded) => go_on(store, layout, &recorded, remedy),
+        Existing::Format1(earlier) => {
+            is_resumable(layout, &earlier.state)?;
+            if remedy != Some(Remedy::Adopt) && store.is_known(&earlier.state.execution_id)? {
+                // A journal of it is here, of a workspace that this one was put in the place of.
+                return Err(RunError::NotOurs { state: Box::new(earlier.state), folder: layout.run() });
+            }
+            let wrong = !earlier.wrong.is_empty() && remedy.is_none();
+            if wrong {
+                let (folder, why) = (layout.checkpoints(), earlier.wrong.join("\n"));
+                return Err(RunError::NotACheckpoint { phases: Vec::new(), why, folder });
+            }
+            let last = earlier.state.sessions.last().cloned();
+            let died = earlier.state.status == RunStatus::Running;
+            let journal = take_over(store, layout, *earlier, now)?;
+            Ok(Taken { journal, last, died, resumed: true })
+        }
+        Existing::Checkpoints(checkpoints) => {
+            let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
+            let state = of_checkpoints(&checkpoints).ok_or_else(none)?;
+            if remedy != Some(Remedy::Adopt) {
+                return Err(RunError::NotOurs { state: Box::new(state), folder: layout.checkpoints() });
+            }
+            let first = taken_over(state, Vec::new(), "checkpoints that a human adopted");
+            let (journal, _) = Journal::begin(store, now, first)?;
+            Ok(Taken { journal, last: None, died: false, resumed: true })
+        }
+    }
+}
+
+/// Goes on with a journal.
+fn go_on(
+    store: Box<dyn RunStore>,
+    layout: &Layout,
+    recorded: &Recorded,
+    remedy: Option<Remedy>,
+) -> Result<Taken, RunError> {
+    let state = &recorded.state;
+    // Whoever is called finds the report, also when the power was cut while it was written.
+    project_all(layout, state)?;
+    is_resumable(layout, state)?;
+    check(layout, state, remedy)?;
+    // What an earlier start did not get to put aside.
+    retire_format1(layout, &state.execution_id)?;
+    let (last, died) = (state.sessions.last().cloned(), state.is_at_work);
+    Ok(Taken { journal: Journal::resume(store, recorded)?, last, died, resumed: true })
+}
+
+/// Continues an execution of format 1 in a journal.
+pub(in crate::runner) fn take_over(
+    store: Box<dyn RunStore>,
+    layout: &Layout,
+    earlier: Earlier,
+    now: Timestamp,
+) -> Result<Journal, RunError> {
+    let id = earlier.state.execution_id.clone();
+    let first = taken_over(earlier.state, earlier.history, ".loa-run/ of format 1");
+    let (journal, _) = Journal::begin(store, now, first)?;
+    retire_format1(layout, &id)?;
+    Ok(journal)
+}
+
+fn is_resumable(layout: &Layout, state: &State) -> Result<(), RunError> {
+    match (state.status, &state.pending) {
+        (RunStatus::Aborted, _) => Err(RunError::Aborted { execution: state.execution_id.clone() }),
+        (_, Some(pending)) => {
+            let report = crate::store::report_paths(layout, &state.execution_id, pending.number).yaml;
+            Err(RunError::AwaitsResolution { pending: pending.clone(), report })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Puts what lies in the workspace of an execution that is over aside. Nothing is deleted.
+pub(super) fn put_aside(layout: &Layout, execution: Option<&ExecutionId>) -> Result<(), RunError> {
+    let named = execution.map_or_else(|| "unnamed".to_owned(), crate::store::folder_name);
+    let candidates = (1_u32..).map(|n| layout.archived(&if n == 1 { named.clone() } else { format!("{named}.{n}") }));
+    let there = |path: PathBuf| layout.disk().kind(&path).is_some();
+    let mut free = candidates.filter(|folder| !there(folder.join("run.yaml")) && !there(folder.join("logs")));
+    let folder = free.next().expect("an endless sequence of names has a free one");
+    let run = layout.run();
+    let checkpoints = Phase::ALL.iter().map(|phase| layout.checkpoint(*phase));
+    let others = ["stages", "sessions", "logs", "history.jsonl", "history.1.jsonl", "note.yaml", "run.yaml"];
+    let sources = checkpoints.chain([layout.context_state()]).chain(others.into_iter().map(|name| run.join(name)));
+    for source in sources.filter(|source| layout.disk().kind(source).is_some()) {
+        layout.disk().ensure_folder(&folder)?;
+        layout.disk().rename(&source, &folder.join(source.file_name().unwrap_or_default()))?;
+    }
+    Ok(())
+}
+
+/// Puts a new execution of the same phases in the place of one that is over.
+pub(in crate::runner) fn start_over(journal: Journal, layout: &Layout, place: &Place) -> Result<Journal, RunError> {
+    let now = clock::now().wall();
+    let state = journal.state().clone();
+    let (execution, phases) = (fresh_execution(now), state.phases.clone());
+    let (origin, overrides) = (state.origin.clone(), state.overrides.clone());
+    // The next session will not know of this one's.
+    super::host::clear_up(layout, place, state.sessions.last())?;
+    let first = Event::ExecutionStarted { execution, phases, origin, overrides };
+    put_aside(layout, Some(&state.execution_id))?;
+    let (fresh, _) = Journal::begin(journal.into_store(), now, first)?;
+    Ok(fresh)
+}

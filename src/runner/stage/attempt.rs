@@ -1,0 +1,345 @@
+//! One attempt of a stage: its command or its agent, and its gate when that succeeded.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+
+use super::agent::compactor;
+use super::context::{Compactor, ContextWatch, Seen};
+use super::files::{Identity, StageFiles, environment};
+use super::inbox::{Fact, Inbox};
+use super::log::PhaseLog;
+use crate::contract::{ExecutionId, SessionId};
+use crate::events::{Event, Observation};
+use crate::policy::StageOutcome;
+use crate::runner::agent::TICK;
+use crate::runner::decide::{Attempt, Stop};
+use crate::runner::session::SESSION_VARIABLE;
+use crate::runner::{Backends, Bounds, RunError, Stage, Work};
+use crate::store::{Layout, Place};
+use crate::system::clock;
+use crate::system::files::{self as host_files, Privacy};
+use crate::system::guard::Guard;
+use crate::system::process::{Command, Event as ProcessEvent, Exit, Piece, Running, Stream, kill_group, signal_name};
+
+/// How much of the end of standard error is kept, to recognise a failure by.
+const TAIL: usize = 4 * 1024;
+
+/// How the work of an attempt ended, or why it was stopped.
+pub(super) type End = Result<StageOutcome, Stop>;
+
+/// An attempt that is to be made.
+#[derive(Debug)]
+pub(in crate::runner) struct Order {
+    pub(in crate::runner) execution: ExecutionId,
+    pub(in crate::runner) session: SessionId,
+    pub(in crate::runner) stage: Stage,
+    /// The number of this start.
+    pub(in crate::runner) attempt: u32,
+    /// How the attempt before failed.
+    pub(in crate::runner) trouble: Option<String>,
+    /// The session of the stage's agent, to go on with: its backend, and its id.
+    pub(in crate::runner) known: Option<(String, String)>,
+    /// Documents that are written carry no time before this.
+    pub(in crate::runner) not_before: Timestamp,
+}
+
+/// A stage at work: what its processes share.
+#[derive(Debug)]
+pub(in crate::runner) struct StageTask {
+    pub(super) order: Order,
+    pub(super) layout: Layout,
+    pub(super) bounds: Bounds,
+    pub(super) backends: Backends,
+    pub(super) guard: Rc<RefCell<Guard>>,
+    pub(super) inbox: Inbox,
+    /// Why it is told to end.
+    stops: mpsc::UnboundedReceiver<Stop>,
+    /// The order to end that came when the work was over already.
+    stopping: Option<Stop>,
+    pub(super) context: ContextWatch,
+    /// What its processes are told.
+    pub(super) variables: Vec<(String, OsString)>,
+    paths: StageFiles,
+    log: PhaseLog,
+    tail: Vec<u8>,
+    pub(super) wait: Option<Duration>,
+    pub(super) said: Option<String>,
+}
+
+impl StageTask {
+    /// Makes ready what an attempt needs. Nothing is started yet.
+    pub(in crate::runner) fn prepare(
+        order: Order,
+        (layout, place): (&Layout, &Place),
+        (bounds, backends): (&Bounds, &Backends),
+        (guard, inbox): (Rc<RefCell<Guard>>, Inbox),
+        stops: mpsc::UnboundedReceiver<Stop>,
+    ) -> Result<Self, RunError> {
+        let stage = &order.stage;
+        let paths = StageFiles::prepare(layout, stage, order.attempt)?;
+        let identity = Identity { execution: &order.execution, session: &order.session, attempt: order.attempt };
+        let variables = environment(&identity, stage, bounds, layout.workspace(), &paths);
+        let log = place.log(&order.execution, stage.phase, order.attempt);
+        let compactor = compactor_of(stage, bounds, backends, &variables, layout.workspace());
+        Ok(Self {
+            log: PhaseLog::open(&log, &bounds.redactor, bounds.log_limit)?,
+            context: ContextWatch::new(stage.phase, bounds, layout, &paths, compactor)?,
+            layout: layout.clone(),
+            bounds: bounds.clone(),
+            backends: backends.clone(),
+            guard,
+            inbox,
+            stops,
+            stopping: None,
+            variables,
+            paths,
+            tail: Vec::new(),
+            wait: None,
+            said: None,
+            order,
+        })
+    }
+
+    /// Runs the attempt, leaves no process of its group behind, and tells how it ended.
+    /// `said` is what there was to say before it began.
+    pub(in crate::runner) async fn run(self, said: Option<String>) {
+        if let Some(text) = said {
+            self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
+        }
+        let inbox = self.inbox.clone();
+        match self.attempt().await {
+            Ok(attempt) => inbox.tell(Fact::Ended(Box::new(attempt))).await,
+            Err(error) => inbox.failed(error).await,
+        }
+    }
+
+    async fn attempt(mut self) -> Result<Attempt, RunError> {
+        let end = self.work().await?;
+        let log = self.log.close()?;
+        let is_empty = log.metadata().is_ok_and(|found| found.len() == 0);
+        let (phase, attempt) = (self.order.stage.phase, self.order.attempt);
+        let copy = self.layout.log(phase, attempt);
+        if !is_empty && let Err(error) = host_files::copy(&log, &copy, Privacy::Private) {
+            // The log itself is with the state; `loa-run logs` reads that.
+            let text = format!("{phase}: its log has no copy in the workspace: {error}: {}", error.source);
+            self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
+        }
+        let (result, result_refused) = match self.paths.read_result(&self.bounds.redactor) {
+            Ok(result) => (result, None),
+            Err(reason) => (None, Some(reason)),
+        };
+        Ok(Attempt {
+            end,
+            result,
+            result_refused,
+            stderr: String::from_utf8_lossy(&self.tail).into_owned(),
+            wait: self.wait,
+            said: self.said,
+            unverified: self.order.stage.agent().is_some() && self.order.stage.verify.is_none(),
+            context_tokens: self.context.tokens(),
+            overflow: self.context.overflowed(),
+        })
+    }
+
+    /// The work, and the gate after it.
+    async fn work(&mut self) -> Result<End, RunError> {
+        let end = match self.order.stage.work.clone().expect("a stage without work is skipped") {
+            Work::Command(argv) => {
+                let command = self.command(&argv);
+                self.run_command(&command).await?
+            }
+            Work::Agent(agent) => self.run_agent(&agent).await?,
+        };
+        let Some(gate) = self.order.stage.verify.as_deref().map(|argv| self.command(argv)) else { return Ok(end) };
+        if end != Ok(StageOutcome::exited(0)) {
+            return Ok(end);
+        }
+        if let Some(stop) = self.stopping.take().or_else(|| self.stops.try_recv().ok()) {
+            return Ok(Err(stop));
+        }
+        self.inbox.announce(Fact::Happened(Event::GateStarted { phase: self.order.stage.phase })).await;
+        self.run_command(&gate).await
+    }
+
+    fn command(&self, argv: &[String]) -> Command {
+        command(argv, &self.variables, &self.backends.withheld_from(None), self.layout.workspace())
+    }
+
+    async fn run_command(&mut self, command: &Command) -> Result<End, RunError> {
+        let mut running = match command.spawn() {
+            Ok(running) => running,
+            Err(error) => {
+                return Ok(Ok(StageOutcome::spawn_failed(&format!("`{}`: {error}", command.program()))));
+            }
+        };
+        let group = running.group();
+        self.guard.borrow_mut().watch(group);
+        let watched = self.watch(&mut running).await;
+        if !matches!(watched, Ok(Ok(_))) && !self.hear_out(&mut running).await {
+            running.end(Duration::ZERO).await;
+        }
+        // Whatever the stage left behind in its group ends with it.
+        kill_group(group, self.bounds.grace).await;
+        self.guard.borrow_mut().forget(group);
+        self.end_of_process(true).await?;
+        watched
+    }
+
+    /// A process of the stage is over: passes on what was held back of its last lines, and what it signalled.
+    pub(super) async fn end_of_process(&mut self, is_shown: bool) -> Result<(), RunError> {
+        for piece in self.log.end_of_process()? {
+            self.remember(&piece);
+            if is_shown {
+                self.show(piece).await;
+            }
+        }
+        let now = self.stamp();
+        self.context.finish(now).await?;
+        self.pass_on().await;
+        Ok(())
+    }
+
+    async fn watch(&mut self, running: &mut Running) -> Result<End, RunError> {
+        let mut ticks = tokio::time::interval(TICK);
+        // Not at once: most stages that are short have nothing to look at.
+        ticks.reset();
+        loop {
+            tokio::select! {
+                // An end that is there counts before an order to end.
+                biased;
+                event = running.next() => match event {
+                    ProcessEvent::Output(piece) => self.keep(&piece, true).await?,
+                    ProcessEvent::Ended(exit) => return Ok(Ok(outcome(&exit))),
+                },
+                stop = stop(&mut self.stops), if self.stopping.is_none() => {
+                    if !running.is_over() {
+                        return Ok(Err(stop));
+                    }
+                    self.stopping = Some(stop);
+                }
+                _ = ticks.tick() => self.look().await?,
+            }
+        }
+    }
+
+    /// The order to end, when it comes. May be dropped and called again.
+    pub(super) async fn stop(&mut self) -> Stop {
+        stop(&mut self.stops).await
+    }
+
+    /// Asks the stage to end and keeps what it says to that. Whether it obeyed in time.
+    async fn hear_out(&mut self, running: &mut Running) -> bool {
+        let grace = self.bounds.grace;
+        running.ask_to_end();
+        let said = async {
+            while let ProcessEvent::Output(piece) = running.next().await {
+                // A log that cannot be written any more keeps nobody from ending.
+                let _ = self.keep(&piece, true).await;
+            }
+        };
+        tokio::time::timeout(grace, said).await.is_ok()
+    }
+
+    /// Looks at the files that the stage exchanges with us.
+    pub(super) async fn look(&mut self) -> Result<(), RunError> {
+        if self.paths.restore()? {
+            let phase = self.order.stage.phase;
+            let text = format!("{phase}: the folder of its results and signals was taken away; it is made again");
+            self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
+        }
+        let now = self.stamp();
+        self.context.look(now).await?;
+        self.pass_on().await;
+        Ok(())
+    }
+
+    /// Writes what a process wrote to the log, and shows what may be shown.
+    pub(super) async fn keep(&mut self, piece: &Piece, is_shown: bool) -> Result<(), RunError> {
+        let piece = self.log.take(piece)?;
+        self.remember(&piece);
+        if is_shown && !piece.bytes.is_empty() {
+            self.show(piece).await;
+        } else {
+            self.inbox.tell(Fact::Heard).await;
+        }
+        Ok(())
+    }
+
+    async fn show(&self, piece: Piece) {
+        let phase = self.order.stage.phase;
+        self.inbox.tell(Fact::Observed(Observation::Output { phase, piece })).await;
+    }
+
+    fn remember(&mut self, piece: &Piece) {
+        if piece.stream == Stream::Stderr {
+            self.tail.extend_from_slice(&piece.bytes);
+            let surplus = self.tail.len().saturating_sub(TAIL);
+            self.tail.drain(..surplus);
+        }
+    }
+
+    /// Passes on what the context watch has seen.
+    pub(super) async fn pass_on(&mut self) {
+        for seen in self.context.seen() {
+            let fact = match seen {
+                Seen::Event(event) => Fact::Happened(event),
+                Seen::Observation(observation) => Fact::Observed(observation),
+            };
+            self.inbox.tell(fact).await;
+        }
+        if self.context.overflowed() {
+            self.inbox.tell(Fact::Overflowed).await;
+        }
+    }
+
+    /// A time for the next document.
+    pub(super) fn stamp(&self) -> Timestamp {
+        clock::now().wall().max(self.order.not_before)
+    }
+}
+
+async fn stop(stops: &mut mpsc::UnboundedReceiver<Stop>) -> Stop {
+    // An owner that is gone wants nothing any more.
+    stops.recv().await.unwrap_or(Stop::Cancelled)
+}
+
+/// Who compacts the context of a stage.
+fn compactor_of(
+    stage: &Stage,
+    bounds: &Bounds,
+    backends: &Backends,
+    variables: &[(String, OsString)],
+    workspace: &Path,
+) -> Compactor {
+    match &stage.work {
+        Some(Work::Agent(agent)) => {
+            backends.get(&agent.backend).map_or(Compactor::Nobody, |backend| compactor(backend.capabilities()))
+        }
+        Some(Work::Command(_)) | None => {
+            let withheld = backends.withheld_from(None);
+            let configured = bounds.compaction.as_deref().map(|argv| command(argv, variables, &withheld, workspace));
+            configured.map_or(Compactor::Nobody, |command| Compactor::Command(Box::new(command)))
+        }
+    }
+}
+
+fn command(argv: &[String], variables: &[(String, OsString)], withheld: &[String], workspace: &Path) -> Command {
+    let (program, arguments) = argv.split_first().map_or(("", argv), |(program, rest)| (program.as_str(), rest));
+    let command = Command::new(program).args(arguments).folder(workspace).env_remove(SESSION_VARIABLE).in_blocks();
+    let command = withheld.iter().fold(command, Command::env_remove);
+    variables.iter().fold(command, |command, (name, value)| command.env(name, value))
+}
+
+fn outcome(exit: &Exit) -> StageOutcome {
+    match exit {
+        Exit::Exited(code) => StageOutcome::exited(*code),
+        Exit::Signalled(signal) => StageOutcome::signalled(&signal_name(*signal)),
+        Exit::SpawnFailed(error) => StageOutcome::spawn_failed(&error.to_string()),
+    }
+}
