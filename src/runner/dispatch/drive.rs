@@ -7,10 +7,10 @@ use tokio::task::LocalSet;
 
 use super::host::Host;
 use super::session::{Mode, Opening};
-use super::{Dispatcher, Listener, Ports, Waits};
+use super::{Dispatcher, Listener, Ports, THINKING, Waits};
 use crate::contract::ExecutionId;
 use crate::events::{RecordedOverride, RunEnd, RunOrigin, State};
-use crate::runner::decide::{Rules, Stop, decide};
+use crate::runner::decide::{Rules, Stop};
 use crate::runner::human::{Call, Notifier};
 use crate::runner::session::new_session;
 use crate::runner::stage::{Fact, Inbox, Letter, Mail};
@@ -85,7 +85,7 @@ impl<'a> Engine<'a> {
             moved_from: claimed.moved_from,
             layout: layout.clone(),
             rules: Rules { session, plan, bounds },
-            decide,
+            thinking: THINKING,
             origin,
             overrides,
             mode,

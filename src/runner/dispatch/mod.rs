@@ -28,15 +28,24 @@ use std::time::Duration;
 
 use self::projection::Stamps;
 use super::RunError;
-use super::decide::{Live, Rules, Running, Step, Stop, concludes, ended};
+use super::decide::{Attempt, Live, Rules, Running, Step, Stop, Survey, concludes, ended};
 use super::stage::Fact;
 use crate::contract::{ExecutionId, Phase};
 use crate::events::{Event, Observation, RunEnd, State};
 use crate::store::{Journal, Layout, StoreError, write_report};
 use crate::system::clock::Moment;
 
-/// How a decision is made: `decide`, but where a test wants to see that a wrong one is found.
-pub type Decide = fn(&State, &Live, &Rules) -> Step;
+/// How decisions are made: [`THINKING`], but where a test wants to see that a wrong one is found.
+#[derive(Debug, Clone, Copy)]
+pub struct Thinking {
+    /// What is done next; see [`super::decide::decide`].
+    pub next: fn(&State, &Live, &Rules) -> Step,
+    /// What follows from an attempt; see [`super::decide::ended`].
+    pub after: fn(&State, &Live, &Rules, (Phase, &Attempt), Survey, f64) -> Vec<Event>,
+}
+
+/// How decisions are made.
+pub const THINKING: Thinking = Thinking { next: super::decide::decide, after: ended };
 
 /// What the owner waits for.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +63,7 @@ pub struct Dispatcher<P> {
     layout: Layout,
     rules: Rules,
     live: Live,
-    decide: Decide,
+    thinking: Thinking,
     /// The checkpoints as we wrote them.
     stamps: Stamps,
     ports: P,
@@ -108,7 +117,7 @@ impl<P: Ports> Dispatcher<P> {
         self.take(fact)?;
         self.live.halt = self.ports.halt_requested();
         loop {
-            match (self.decide)(self.journal.state(), &self.live, &self.rules) {
+            match (self.thinking.next)(self.journal.state(), &self.live, &self.rules) {
                 Step::Record(events) => self.record_all(events)?,
                 Step::Start { events, phase, attempt } => self.start(events, phase, attempt)?,
                 Step::Stop(stop) => self.stop(stop),
@@ -193,7 +202,7 @@ impl<P: Ports> Dispatcher<P> {
     }
 
     /// An attempt ended.
-    fn ended(&mut self, attempt: &super::decide::Attempt) -> Result<(), RunError> {
+    fn ended(&mut self, attempt: &Attempt) -> Result<(), RunError> {
         let Some(running) = self.live.running.take() else { return Ok(()) };
         let phase = running.phase;
         self.look_after_checkpoints()?;
@@ -203,10 +212,11 @@ impl<P: Ports> Dispatcher<P> {
             said.into_iter().for_each(|text| self.notice(text));
             survey
         } else {
-            super::decide::Survey::default()
+            Survey::default()
         };
         let chance = self.ports.chance();
-        let events = ended(self.journal.state(), &self.live, &self.rules, (phase, attempt), survey, chance);
+        let state = self.journal.state();
+        let events = (self.thinking.after)(state, &self.live, &self.rules, (phase, attempt), survey, chance);
         let stopped = events.iter().find_map(|event| match event {
             Event::AttemptEnded { exit: None, .. } => attempt.end.as_ref().err().copied(),
             _ => None,

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::existing::{Existing, fresh_execution, of_checkpoints, taken_over};
 use super::projection::{Remedy, check};
-use super::{Decide, Dispatcher, Ports};
+use super::{Dispatcher, Ports, Thinking};
 use crate::contract::{ExecutionId, Phase, SessionId};
 use crate::events::{Event, RecordedOverride, RunOrigin, RunStatus, State, Waiting};
 use crate::policy::check_limits;
@@ -44,8 +44,8 @@ pub struct Opening {
     pub layout: Layout,
     /// What is decided by.
     pub rules: Rules,
-    /// How; [`decide`] but in tests.
-    pub decide: Decide,
+    /// How; [`super::THINKING`] but in tests.
+    pub thinking: Thinking,
     /// Where the plan came from.
     pub origin: RunOrigin,
     /// What the command line said over the configuration, now and before; kept for the next resume.
@@ -73,7 +73,7 @@ impl<P: Ports> Dispatcher<P> {
     /// [`RunError`]: the execution that is there does not fit the mode, something on disk is not valid or cannot be
     /// written. Nothing was started then.
     pub fn open(opening: Opening, mut ports: P) -> Result<Self, RunError> {
-        let Opening { store, moved_from, layout, rules, decide, origin, overrides, mode, fresh } = opening;
+        let Opening { store, moved_from, layout, rules, thinking, origin, overrides, mode, fresh } = opening;
         let now = ports.now();
         let phases = rules.plan.phases();
         let (of_plan, from, over) = (phases.clone(), origin.clone(), overrides.clone());
@@ -88,7 +88,7 @@ impl<P: Ports> Dispatcher<P> {
         let mut live = Live::new(now, rules.bounds.limit_patience);
         live.pause_ends = state.active.as_ref().and_then(|active| pause_ends(active.pause?, now));
         let session = rules.session.clone();
-        let mut dispatcher = Self { journal, layout, rules, live, decide, stamps: Vec::new(), ports };
+        let mut dispatcher = Self { journal, layout, rules, live, thinking, stamps: Vec::new(), ports };
         if let Some(session) = last.filter(|_| died) {
             dispatcher.record(Event::SessionDied { session })?;
         }

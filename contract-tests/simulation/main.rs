@@ -1,0 +1,79 @@
+//! A million nights: the decisions, the dispatcher and the file store of `loa-run` in a simulated world.
+//!
+//! A story is drawn under a seed: stages end in every way, clocks jump and stop, disks lose what was not synced and fill
+//! up, processes die between any two writes, files are forged, people answer and halt at any time. What really happened is
+//! kept beside it, and whatever the journal says is compared with that.
+//!
+//! `SIMULATION_SEED=7 cargo test --test simulation -- --nocapture story` tells one story;
+//! `SIMULATION_STORIES=1000000 cargo test --release --test simulation -- --nocapture many` runs many and tells how often
+//! what happened.
+
+mod disk;
+mod faults;
+mod story;
+mod world;
+
+use std::collections::BTreeMap;
+use std::env;
+
+use story::{Story, tell};
+
+fn number(name: &str) -> Option<u64> {
+    env::var(name).ok()?.parse().ok()
+}
+
+/// Runs stories from a seed on, and gives back how often what happened.
+fn run(first: u64, stories: u64) -> BTreeMap<&'static str, u64> {
+    let mut tally = BTreeMap::new();
+    for seed in first..first + stories {
+        let Story { broken, happened, .. } = tell(seed, None, false);
+        if let Some(why) = broken {
+            let story = tell(seed, None, true).lines;
+            panic!("seed {seed}: {why}\n{}", story.join("\n"));
+        }
+        for (what, times) in happened {
+            *tally.entry(what).or_default() += times;
+        }
+    }
+    tally
+}
+
+#[test]
+fn many_stories_keep_what_they_promise() {
+    let stories = number("SIMULATION_STORIES").unwrap_or(2_000);
+    let first = number("SIMULATION_FIRST").unwrap_or(0);
+    let tally = run(first, stories);
+    for (what, times) in &tally {
+        println!("| {what} | {times} |");
+    }
+    // A simulation in which something never happens shows nothing about it.
+    for what in story::EVERYTHING {
+        assert!(tally.contains_key(what), "{what} never happened in {stories} stories");
+    }
+}
+
+#[test]
+fn one_story() {
+    let seed = number("SIMULATION_SEED").unwrap_or(1);
+    let story = tell(seed, None, true);
+    println!("{}", story.lines.join("\n"));
+    assert_eq!(story.broken, None);
+    assert_eq!(tell(seed, None, true).lines, story.lines, "a seed tells one story");
+}
+
+/// Every planted fault is found under its recorded seed, by what it breaks.
+#[test]
+fn every_planted_fault_is_found() {
+    let search = number("SIMULATION_SEARCH");
+    for (name, fault, seed) in faults::all() {
+        let seeds = match search {
+            Some(most) => 0..most,
+            None => seed..seed + 1,
+        };
+        let found = seeds.clone().find_map(|seed| Some((seed, tell(seed, Some(fault), false).broken?)));
+        match found {
+            Some((seed, why)) => println!("{name}: seed {seed}: {why}"),
+            None => panic!("{name}: not found under the seeds {seeds:?}"),
+        }
+    }
+}
