@@ -61,13 +61,15 @@ impl Engine<'_> {
         self.charged = clock::now();
         let walked = self.walk().await;
         self.journal.say_ending();
-        self.end_what_is_left();
+        // A walk to its end has done it.
+        if !matches!(walked, Ok(RunEnd::Completed)) {
+            self.end_what_is_left();
+        }
         let end = match walked {
             Ok(end) => end,
             Err(error) => return Err(self.failed(error)),
         };
-        self.charge()?;
-        self.record(Event::SessionEnded { end: end.clone() })?;
+        self.record_with_time(vec![Event::SessionEnded { end: end.clone() }])?;
         if end != RunEnd::Completed {
             self.sync_projections()?;
         }
@@ -195,20 +197,33 @@ impl Engine<'_> {
 
     /// Journals the time that passed since the last call.
     pub(super) fn charge(&mut self) -> Result<(), RunError> {
+        self.record_with_time(Vec::new())
+    }
+
+    /// Journals the time that passed since it was journaled last, and what happened then, in one write.
+    pub(super) fn record_with_time(&mut self, mut events: Vec<Event>) -> Result<(), RunError> {
         let passed = clock::now().since(self.charged);
         // What is below a millisecond stays for the next call, so that a thousand short calls lose nothing.
         let elapsed_ms = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
         if elapsed_ms > 0 {
-            self.record(Event::TimeCharged { elapsed_ms })?;
-            self.charged = self.charged.later(Duration::from_millis(elapsed_ms));
+            events.insert(0, Event::TimeCharged { elapsed_ms });
         }
+        if !events.is_empty() {
+            self.record_all(events)?;
+        }
+        self.charged = self.charged.later(Duration::from_millis(elapsed_ms));
         Ok(())
     }
 
     /// Journals an event and tells whoever watches.
     pub(super) fn record(&mut self, event: Event) -> Result<(), RunError> {
-        let envelope = self.journal.record(clock::now().wall(), event)?;
-        self.listener.event(&envelope, self.journal.state());
+        self.record_all(vec![event])
+    }
+
+    fn record_all(&mut self, events: Vec<Event>) -> Result<(), RunError> {
+        for envelope in self.journal.record(clock::now().wall(), events)? {
+            self.listener.event(&envelope, self.journal.state());
+        }
         Ok(())
     }
 

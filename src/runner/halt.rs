@@ -59,7 +59,7 @@ fn halt_idle(layout: &Layout, (mut journal, place): (Journal, Place)) -> Result<
     let cause = Cause { trigger: EscalationTrigger::Manual, phase, active: None, reason, approval: false };
     let now = clock::now().wall();
     let (number, event) = call_human(state, &session, &cause, now);
-    journal.record(now, event)?;
+    journal.record(now, vec![event])?;
     let state = journal.state();
     write_report(layout, state.reports.get(&number).expect("the event that was journaled holds it"), number)?;
     let call = Call::pending(state, layout).expect("a call was just journaled");

@@ -88,11 +88,10 @@ impl Engine<'_> {
         last: &Attempt,
         outcome: Option<&Outcome>,
     ) -> Result<(), RunError> {
-        self.charge()?;
         let failed = outcome.filter(|outcome| outcome.exit != PhaseExit::Success);
         let reason = failed.map(|outcome| failure_line(last, outcome));
         let (exit, context_tokens) = (outcome.map(|outcome| outcome.exit), last.context_tokens);
-        self.record(Event::AttemptEnded { phase, attempt, exit, reason, context_tokens })?;
+        self.record_with_time(vec![Event::AttemptEnded { phase, attempt, exit, reason, context_tokens }])?;
         self.look_after_checkpoints()
     }
 

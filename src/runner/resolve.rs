@@ -45,7 +45,7 @@ pub fn resolve(
         // Before the answer: whoever dies in between is still waited for.
         skip(&mut journal, layout, phase, &because)?;
     }
-    journal.record(clock::now().wall(), Event::Resolved { escalation: pending.number, resolution })?;
+    journal.record(clock::now().wall(), vec![Event::Resolved { escalation: pending.number, resolution }])?;
     if action == ResolutionAction::Reset {
         journal = start_over(journal, layout, &place)?;
     }
@@ -85,6 +85,6 @@ fn skip(journal: &mut Journal, layout: &Layout, phase: Phase, because: &str) -> 
     }
     let now = clock::now().wall();
     let checkpoint = skipped(journal.execution(), phase, because, journal.state().stamp(now));
-    journal.record(now, Event::StageSkipped { checkpoint: Box::new(checkpoint.clone()) })?;
+    journal.record(now, vec![Event::StageSkipped { checkpoint: Box::new(checkpoint.clone()) }])?;
     Ok(write_checkpoint(layout, &checkpoint)?)
 }

@@ -47,19 +47,23 @@ impl Journal {
         Ok(Self { store, epoch: state.epoch + 1, state, last_at })
     }
 
-    /// Takes an event in: it is written, and then it counts. What has to survive a power cut is on the disk when this
-    /// returns.
+    /// Takes events in: they are written together, and then they count. What has to survive a power cut is on the disk when
+    /// this returns.
     ///
     /// # Errors
-    /// [`StoreError`]; the event did not happen then.
-    pub fn record(&mut self, now: Timestamp, event: Event) -> Result<Envelope, StoreError> {
+    /// [`StoreError`]; nothing of them happened then.
+    pub fn record(&mut self, now: Timestamp, events: Vec<Event>) -> Result<Vec<Envelope>, StoreError> {
         let at = now.max(self.last_at);
-        let (version, seq, epoch) = (EVENT_VERSION, self.state.seq + 1, self.epoch);
-        let envelope = Envelope { version, seq, at, epoch, event };
-        self.store.append(std::slice::from_ref(&envelope), durability(&envelope.event))?;
+        let (version, epoch) = (EVENT_VERSION, self.epoch);
+        let envelope = |(seq, event)| Envelope { version, seq, at, epoch, event };
+        let envelopes: Vec<Envelope> = (self.state.seq + 1..).zip(events).map(envelope).collect();
+        let lasts = envelopes.iter().any(|envelope| durability(&envelope.event) == Durability::Synced);
+        self.store.append(&envelopes, if lasts { Durability::Synced } else { Durability::Buffered })?;
         self.last_at = at;
-        self.state.apply(&envelope);
-        Ok(envelope)
+        for envelope in &envelopes {
+            self.state.apply(envelope);
+        }
+        Ok(envelopes)
     }
 
     /// What is known of the execution.
