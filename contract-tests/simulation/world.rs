@@ -418,6 +418,10 @@ impl Truth {
                 self.breaks(format!("event {seq} was acknowledged and is lost"));
             }
         }
+        if after_power_cut {
+            // The name of an owner that never did anything durable may be given again.
+            self.epoch = recorded.last().map_or(0, |newest| newest.epoch);
+        }
         self.seen = recorded.iter().map(|envelope| (envelope.seq, envelope.clone())).collect();
         // What was written in the moment of a death counts, although nobody heard of it.
         let (succeeded, not_before) = (self.succeeded.clone(), self.not_before);

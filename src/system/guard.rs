@@ -1,15 +1,18 @@
 //! A small process that outlives us just long enough to end our children.
 //!
 //! It is our own program with a hidden argument, in a group of its own so that Ctrl-C does not reach it, reading the
-//! process groups to watch from a pipe. When we die by any cause the kernel closes the pipe; the guard then ends the
-//! groups, what is or was below them, and what left them but still carries our mark in its environment.
+//! process groups to watch from a pipe. When we die by any cause the kernel closes the pipe, which keeps what was written
+//! until it is read; the guard then ends the groups, what is or was below them, and what left them but still carries our
+//! mark in its environment. Until then it sleeps: woken for every word it would take a processor from the stages.
 
 use std::collections::BTreeSet;
-use std::io::{self, BufRead, Write};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::orphans::{self, Process};
@@ -23,6 +26,8 @@ pub const ARGUMENT: &str = "__guard";
 /// How long a group may take to obey TERM.
 const GRACE: Duration = Duration::from_millis(300);
 const LOOK: Duration = Duration::from_millis(5);
+/// How long words may wait in the pipe, so that it never fills up.
+const NAP: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 const DONE: &str = "done";
 
 /// The guard, seen from the process that it guards. Dropped, it ends what it still watches, as after our death.
@@ -88,25 +93,58 @@ impl Drop for Guard {
     }
 }
 
-/// The guard's whole life: reads groups until the pipe closes, then ends what is left. Call it first thing in `main`,
-/// with the arguments that follow [`ARGUMENT`].
+/// The guard's whole life: waits until the pipe closes, then ends what is left. Call it first thing in `main`, with the
+/// arguments that follow [`ARGUMENT`].
 pub fn serve(arguments: &[String]) {
-    let (mut groups, mut orphans) = (BTreeSet::new(), BTreeSet::new());
-    for line in io::stdin().lock().lines().map_while(Result::ok) {
-        match line.split_at_checked(1) {
-            _ if line == DONE => return,
-            Some(("+", group)) => drop(group.parse::<i32>().map(|group| groups.insert(group))),
-            Some(("-", group)) => drop(group.parse::<i32>().map(|group| groups.remove(&group))),
-            Some(("*", orphan)) => orphans.extend(process(orphan)),
-            Some(("/", orphan)) => drop(process(orphan).map(|orphan| orphans.remove(&orphan))),
-            _ => {}
-        }
-    }
+    let Some(Watched { groups, orphans }) = listen(io::stdin().lock()) else { return };
     // Before its group: whoever hid from it is found by descent, which ends with the parent.
     orphans::end_all(orphans, &groups);
     end(&groups);
     if let [name, value, ..] = arguments {
         let _ = sweep::end_processes_with(name, value);
+    }
+}
+
+/// What is to be ended.
+#[derive(Debug, Default, PartialEq)]
+struct Watched {
+    groups: BTreeSet<i32>,
+    orphans: BTreeSet<Process>,
+}
+
+/// Reads until the pipe closes; `None` when nothing is to be done then.
+fn listen(mut pipe: impl Read + AsFd) -> Option<Watched> {
+    // The other end has a description of its own, and still waits when the pipe is full.
+    let _ = rustix::io::ioctl_fionbio(&pipe, true);
+    let (mut watched, mut said) = (Watched::default(), Vec::new());
+    loop {
+        // Asked for nothing, it wakes us for the end alone.
+        let _ = poll(&mut [PollFd::new(&pipe, PollFlags::empty())], Some(&NAP));
+        // An error says that there is no more for now, and what came before it is read.
+        let is_closed = pipe.read_to_end(&mut said).is_ok();
+        let whole = said.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        for line in String::from_utf8_lossy(&said[..whole]).lines() {
+            if line == DONE {
+                return None;
+            }
+            watched.take(line);
+        }
+        said.drain(..whole);
+        if is_closed {
+            return Some(watched);
+        }
+    }
+}
+
+impl Watched {
+    fn take(&mut self, line: &str) {
+        match line.split_at_checked(1) {
+            Some(("+", group)) => drop(group.parse().map(|group| self.groups.insert(group))),
+            Some(("-", group)) => drop(group.parse().map(|group| self.groups.remove(&group))),
+            Some(("*", orphan)) => self.orphans.extend(process(orphan)),
+            Some(("/", orphan)) => drop(process(orphan).map(|orphan| self.orphans.remove(&orphan))),
+            _ => {}
+        }
     }
 }
 
@@ -127,5 +165,32 @@ fn end(groups: &BTreeSet<i32>) {
     }
     for group in &groups {
         let _ = kill_process_group(*group, Signal::KILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_was_said_is_lost_when_the_pipe_closes_and_a_full_one_is_emptied() {
+        let (reader, mut writer) = io::pipe().expect("a pipe");
+        let guard = std::thread::spawn(move || listen(reader));
+        // More than a pipe takes: whoever writes waits until the guard has read.
+        for group in 1..20_000 {
+            write!(writer, "+{group}\n-{group}\n").expect("said");
+        }
+        write!(writer, "+7\n*9 5\n*8 5\n/8 5\n+7").expect("said");
+        drop(writer);
+        let orphans = BTreeSet::from([Process { pid: 9, born: 5 }]);
+        assert_eq!(guard.join().expect("listened"), Some(Watched { groups: BTreeSet::from([7]), orphans }));
+    }
+
+    #[test]
+    fn a_guard_that_is_dismissed_has_nothing_to_do() {
+        let (reader, mut writer) = io::pipe().expect("a pipe");
+        write!(writer, "+7\n{DONE}\n").expect("said");
+        drop(writer);
+        assert_eq!(listen(reader), None);
     }
 }

@@ -13,6 +13,7 @@ pub mod ids;
 pub mod isolation;
 pub mod lock;
 pub mod orphans;
+pub mod output;
 pub mod process;
 pub mod scratch;
 pub mod signals;

@@ -5,7 +5,8 @@
 //! is found.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::thread::sleep;
 use std::time::Duration;
@@ -46,7 +47,7 @@ fn signal_all(pids: &BTreeSet<i32>, entry: &str, signal: Signal) {
         let Some(pid) = Pid::from_raw(*raw) else { continue };
         // The descriptor pins the process; looked at again behind it, the number cannot have passed to a stranger.
         let Ok(pinned) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
-        if has_entry(*raw, entry) {
+        if has_entry(*raw, entry, &mut Vec::new()) {
             // It may end by itself in this moment, which is as good.
             let _ = pidfd_send_signal(&pinned, signal);
         }
@@ -56,20 +57,21 @@ fn signal_all(pids: &BTreeSet<i32>, entry: &str, signal: Signal) {
 fn matching(entry: &str) -> BTreeSet<i32> {
     let spared = ancestors();
     let Ok(processes) = fs::read_dir("/proc") else { return BTreeSet::new() };
-    let uid = getuid().as_raw();
-    processes
-        .filter_map(|process| {
-            let process = process.ok()?;
-            let pid: i32 = process.file_name().to_str()?.parse().ok()?;
-            let ours = process.metadata().ok()?.uid() == uid;
-            (ours && !spared.contains(&pid) && has_entry(pid, entry)).then_some(pid)
-        })
-        .collect()
+    let pids = processes.filter_map(|process| process.ok()?.file_name().to_str()?.parse().ok());
+    // Lent to all: of a file that does not say how long it is, each would be read in many small steps.
+    let mut environment = Vec::with_capacity(64 * 1024);
+    pids.filter(|pid| !spared.contains(pid) && has_entry(*pid, entry, &mut environment) && is_ours(*pid)).collect()
 }
 
-fn has_entry(pid: i32, entry: &str) -> bool {
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|found| found == entry.as_bytes())
+fn has_entry(pid: i32, entry: &str, environment: &mut Vec<u8>) -> bool {
+    environment.clear();
+    let file = File::open(format!("/proc/{pid}/environ"));
+    let read = file.and_then(|mut file| file.read_to_end(environment));
+    read.is_ok() && environment.split(|byte| *byte == 0).any(|found| found == entry.as_bytes())
+}
+
+fn is_ours(pid: i32) -> bool {
+    fs::metadata(format!("/proc/{pid}")).is_ok_and(|found| found.uid() == getuid().as_raw())
 }
 
 /// Ourselves and everything above us.

@@ -1,20 +1,21 @@
-//! Writes what is shown, on a thread of its own: a reader that stops reading must not stop the run.
+//! Writes what is shown: at once what the reader takes at once, the rest on a thread of its own, for a reader that stops
+//! reading must not stop the run.
 //!
 //! A slow reader slows the run down, as any pipe does. One that takes nothing for a while loses what comes until it reads
 //! again, and is told so; the logs have it all, and the run goes on watching its stages, its clocks and its signals.
 
 use std::collections::VecDeque;
-use std::io::Write;
+use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::system::output::{write_all, write_at_once};
 use crate::system::process::Stream;
 
 /// The most bytes that wait for a reader.
 const ROOM: usize = 256 * 1024;
 
 /// Two outputs and the queue before them.
-#[derive(Debug)]
 pub(super) struct Screen {
     queue: Arc<Queue>,
     /// How long a reader may take nothing.
@@ -25,8 +26,9 @@ pub(super) struct Screen {
     lost: usize,
 }
 
-#[derive(Debug, Default)]
 struct Queue {
+    stdout: Box<dyn AsFd + Send + Sync>,
+    stderr: Box<dyn AsFd + Send + Sync>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -42,20 +44,28 @@ struct State {
 impl Screen {
     /// Begins to write to the two outputs.
     pub(super) fn new(
-        stdout: impl Write + Send + 'static,
-        stderr: impl Write + Send + 'static,
+        stdout: impl AsFd + Send + Sync + 'static,
+        stderr: impl AsFd + Send + Sync + 'static,
         patience: Duration,
     ) -> Self {
-        let queue = Arc::new(Queue::default());
+        let (stdout, stderr) = (Box::new(stdout), Box::new(stderr));
+        let queue = Arc::new(Queue { stdout, stderr, state: Mutex::default(), changed: Condvar::new() });
         let writer = Arc::clone(&queue);
-        std::thread::spawn(move || writer.write_to(stdout, stderr));
+        std::thread::spawn(move || writer.write());
         Self { queue, patience, stalled: false, lost: 0 }
     }
 
     /// Shows bytes, after those that were shown before, or loses them.
-    pub(super) fn show(&mut self, stream: Stream, bytes: Vec<u8>) {
+    pub(super) fn show(&mut self, stream: Stream, mut bytes: Vec<u8>) {
         let full = |state: &mut State| state.bytes >= ROOM;
         let mut state = self.queue.lock();
+        if state.bytes == 0 && self.lost == 0 {
+            // To wake the thread for it would cost more, and take a processor from the stage.
+            bytes.drain(..write_at_once(self.queue.output(stream), &bytes));
+            if bytes.is_empty() {
+                return;
+            }
+        }
         if !self.stalled {
             let waited = self.queue.changed.wait_timeout_while(state, self.patience, full);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -98,17 +108,21 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write_to(&self, mut stdout: impl Write, mut stderr: impl Write) {
+    fn output(&self, stream: Stream) -> &dyn AsFd {
+        match stream {
+            Stream::Stdout => &*self.stdout,
+            Stream::Stderr => &*self.stderr,
+        }
+    }
+
+    fn write(&self) {
         let idle = |state: &mut State| state.waiting.is_empty() && !state.closed;
         loop {
             let next =
                 self.changed.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner).waiting.pop_front();
             let Some((stream, bytes)) = next else { return };
             // Nobody may be there to read any more; the log has it all, and the run goes on.
-            let _ = match stream {
-                Stream::Stdout => stdout.write_all(&bytes).and_then(|()| stdout.flush()),
-                Stream::Stderr => stderr.write_all(&bytes).and_then(|()| stderr.flush()),
-            };
+            let _ = write_all(self.output(stream), &bytes);
             self.lock().bytes -= bytes.len();
             self.changed.notify_all();
         }

@@ -13,7 +13,6 @@ use crate::store::Layout;
 use crate::system::process::{Piece, Stream};
 
 /// Shows progress on standard error, and what stages write on the stream that they wrote it to.
-#[derive(Debug)]
 pub(super) struct Terminal {
     /// Standard output belongs to one JSON document.
     json: bool,

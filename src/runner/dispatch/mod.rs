@@ -236,7 +236,10 @@ impl<P: Ports> Dispatcher<P> {
     /// Ends the session.
     fn close(&mut self, end: RunEnd) -> Result<RunEnd, RunError> {
         self.journal.say_ending();
-        self.end_what_is_left();
+        // Whoever completed has done it before the last comparison.
+        if end != RunEnd::Completed {
+            self.end_what_is_left();
+        }
         let events = super::decide::charge(&self.live).into_iter().chain([Event::SessionEnded { end: end.clone() }]);
         self.record_all(events.collect())?;
         if end != RunEnd::Completed {

@@ -15,7 +15,7 @@ use crate::runner::session::SESSION_VARIABLE;
 use crate::runner::{Bounds, Stage};
 use crate::schema::{Checker, PHASE_RESULT};
 use crate::store::Layout;
-use crate::system::files::{self, Appender, FileError, Privacy};
+use crate::system::files::{self, FileError};
 
 /// The most bytes of a result file that are read.
 const LONGEST_RESULT: u64 = 4 * 1024 * 1024;
@@ -32,28 +32,26 @@ pub(super) struct StageFiles {
 }
 
 impl StageFiles {
-    /// Makes a fresh folder for the attempt, with the two streams empty and no result in it.
+    /// Makes a fresh folder for the attempt, without signals and result in it.
     pub(super) fn prepare(layout: &Layout, stage: &Stage, attempt: u32) -> Result<Self, FileError> {
         let folder = layout.stage(stage.phase, attempt);
         files::empty_folder(&folder)?;
-        let paths = Self {
+        Ok(Self {
             workspace: layout.workspace().to_path_buf(),
             result: folder.join("result.json"),
             signals: folder.join("signals.jsonl"),
             events: folder.join("events.jsonl"),
-        };
-        Appender::open(&paths.signals, Privacy::Private)?;
-        Ok(paths)
+        })
     }
 
-    /// Makes the folder and the signal file again where the stage, or git in it, took them away; whether that was so.
+    /// Makes the folder again where the stage, or git in it, took it away; whether that was so.
     pub(super) fn restore(&self) -> Result<bool, FileError> {
+        let folder = self.signals.parent().unwrap_or(&self.signals);
         // A workspace that was itself moved away is not made again: that would only be in the way of what comes back.
-        if self.signals.exists() || !self.workspace.is_dir() {
+        if folder.exists() || !self.workspace.is_dir() {
             return Ok(false);
         }
-        files::ensure_folder(self.signals.parent().unwrap_or(&self.signals))?;
-        Appender::open(&self.signals, Privacy::Private)?;
+        files::ensure_folder(folder)?;
         Ok(true)
     }
 
@@ -194,6 +192,7 @@ impl SignalReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system::files::{Appender, Privacy};
 
     #[test]
     fn half_lines_wait_and_nonsense_is_named() {
