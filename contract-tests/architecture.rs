@@ -35,7 +35,10 @@ const CONFORM_MAY_NAME: &[&str] = &["contract", "diag", "draw", "schema", "syste
 /// Where something may wait: files or folders below `src/`, without their ending.
 const MAY_AWAIT: &[&str] = &[
     "system/process",
-    "runner",
+    "runner/agent",
+    "runner/dispatch/drive",
+    "runner/human",
+    "runner/stage",
     "backend",
     "stream",
     "conform/driver",
@@ -337,6 +340,25 @@ fn the_house_holds() {
         }
     }
     assert!(report.is_empty(), "{}", report.join("\n"));
+}
+
+/// What the decisions of the runner may name of the host: the form of a reading of its clocks, and the name of a signal.
+const DECIDING_MAY_NAME: &[&str] = &["clock::Moment", "process::Interrupt"];
+
+/// What is decided is decided without a clock, a file, a process or a random number.
+#[test]
+fn deciding_knows_no_host() {
+    let mut looked_at = 0;
+    for (path, text) in sources().into_iter().filter(|(path, _)| path.starts_with("runner/decide")) {
+        looked_at += 1;
+        let of_host = text.lines().filter(|line| line.contains("system::"));
+        let mut others = of_host.filter(|line| !DECIDING_MAY_NAME.iter().any(|name| line.contains(name)));
+        assert_eq!(others.next(), None, "{path} names the host");
+        for word in ["store::", "tokio", "fastrand", "async ", "stage::", "dispatch::", "human::", "clock::now"] {
+            assert!(!text.contains(word), "{path} names {word}");
+        }
+    }
+    assert!(looked_at > 4, "the decisions have a room");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use loa::contract::{Phase, PhaseExit};
 use loa::events::{ApprovalState, Event, State};
 use loa::policy::{StageOutcome, TriggerCounters};
-use loa::runner::Thinking;
 use loa::runner::decide::{Attempt, Live, Rules, Step, Survey, decide, ended, skipped};
+use loa::runner::{After, Thinking};
 
 use super::disk::SimDisk;
 use super::world::Truth;
@@ -19,7 +19,7 @@ pub(super) enum Fault {
     /// What is done next.
     Next(fn(&State, &Live, &Rules) -> Step),
     /// What follows from an attempt.
-    After(fn(&State, &Live, &Rules, (Phase, &Attempt), Survey, f64) -> Vec<Event>),
+    After(After),
 }
 
 impl Fault {

@@ -32,8 +32,8 @@ pub use agent::{
 };
 pub use bounds::Bounds;
 pub use dispatch::{
-    Dispatcher, Ended, Engine, Listener, Mode, Opening, Ports, Remedy, Request, Start, Story, THINKING, Thinking,
-    Waits, present, refuse_foreign, story,
+    After, Dispatcher, Ended, Engine, Listener, Mode, Opening, Ports, Remedy, Request, Start, Story, THINKING,
+    Thinking, Waits, present, refuse_foreign, story,
 };
 pub use error::RunError;
 pub use human::{

@@ -107,11 +107,11 @@ fn reason_to_stop(state: &State, live: &Live, rules: &Rules, running: &Running) 
     if running.waits_since.is_some() {
         return None;
     }
-    let stage = stage(rules, running.phase);
+    let planned = stage(rules, running.phase);
     let over = |limit: Option<Duration>, since: Moment| limit.filter(|limit| live.now().since(since) >= *limit);
-    over(stage.timeout, running.began)
+    over(planned.timeout, running.began)
         .map(Stop::Late)
-        .or_else(|| over(stage.idle_timeout, running.heard).map(Stop::Silent))
+        .or_else(|| over(planned.idle_timeout, running.heard).map(Stop::Silent))
 }
 
 /// The first moment at which time alone gives a reason to do something.
@@ -119,12 +119,12 @@ fn next_deadline(state: &State, live: &Live, rules: &Rules, running: &Running) -
     if running.waits_since.is_some() {
         return None;
     }
-    let stage = stage(rules, running.phase);
+    let planned = stage(rules, running.phase);
     let left = |limit: Option<Duration>, since: Moment| Some(limit?.saturating_sub(live.now().since(since)));
     let of_run = rules.bounds.triggers.timeout.saturating_sub(state.counters.elapsed() + live.uncharged);
     let charge = HEARTBEAT.saturating_sub(live.uncharged);
     let candidates =
-        [left(stage.timeout, running.began), left(stage.idle_timeout, running.heard), Some(of_run), Some(charge)];
+        [left(planned.timeout, running.began), left(planned.idle_timeout, running.heard), Some(of_run), Some(charge)];
     candidates.into_iter().flatten().min().map(|left| live.now().later(left))
 }
 
@@ -177,9 +177,9 @@ fn remediation(state: &State, rules: &Rules) -> Event {
 
 /// A phase is to be run: what comes before its next attempt.
 fn before(state: &State, live: &Live, rules: &Rules, phase: Phase) -> Step {
-    let stage = stage(rules, phase);
+    let planned = stage(rules, phase);
     let active = state.active.as_ref().filter(|active| active.phase == phase);
-    if stage.skip {
+    if planned.skip {
         let checkpoint = skipped(state, phase, "`skip: true` in the configuration", live.now().wall());
         return Step::Record(vec![Event::StageSkipped { checkpoint: Box::new(checkpoint) }]);
     }
@@ -194,7 +194,7 @@ fn before(state: &State, live: &Live, rules: &Rules, phase: Phase) -> Step {
         let limit = live.now().later(of_run.min(HEARTBEAT.saturating_sub(live.uncharged)));
         return Step::Wait(Some(if limit.since(until).is_zero() { limit } else { until }));
     }
-    start(state, live, stage, active)
+    start(state, live, planned, active)
 }
 
 /// What calls a human before an attempt even starts.
@@ -220,14 +220,14 @@ fn reason_to_call(state: &State, live: &Live, rules: &Rules, phase: Phase, activ
     (asks && phase == Phase::Deploy && !approved).then(Cause::approval)
 }
 
-fn start(state: &State, live: &Live, stage: &Stage, active: Option<&Active>) -> Step {
-    let phase = stage.phase;
+fn start(state: &State, live: &Live, planned: &Stage, active: Option<&Active>) -> Step {
+    let phase = planned.phase;
     let attempt = state.next_attempt(phase);
     let used = active.map_or(0, |active| active.failures.len());
-    let left = stage.retries.saturating_sub(u32::try_from(used).unwrap_or(u32::MAX));
+    let left = planned.retries.saturating_sub(u32::try_from(used).unwrap_or(u32::MAX));
     // A phase that begins anew begins in a new session.
     let known = state.agents.get(&phase).is_some_and(|agent| agent.session.is_some());
-    let dropped = active.is_none() && stage.agent().is_some() && known;
+    let dropped = active.is_none() && planned.agent().is_some() && known;
     let mut events: Vec<Event> = charge(live).into_iter().collect();
     events.extend(dropped.then_some(Event::AgentSessionDropped { phase }));
     events.push(Event::AttemptStarted { phase, attempt, of: attempt + left });

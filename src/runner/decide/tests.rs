@@ -24,7 +24,7 @@ fn stage_of(phase: Phase) -> Stage {
         work: Some(Work::Command(vec!["true".to_owned()])),
         verify: None,
         env: BTreeMap::new(),
-        timeout: Some(Duration::from_secs(60)),
+        timeout: Some(Duration::from_mins(1)),
         idle_timeout: Some(Duration::from_secs(30)),
         retries: 3,
         backoff: Backoff { jitter: 0.0, ..Backoff::default() },
@@ -195,16 +195,18 @@ fn a_pause_holds_the_next_attempt_back_also_in_the_next_session() {
     assert!(matches!(decide(&paused, &over, &rules), Step::Start { attempt: 2, .. }));
 }
 
+type Change<'a> = &'a dyn Fn(&mut Live);
+
 #[test]
 fn a_stage_is_stopped_for_the_first_reason_that_holds() {
     let rules = rules(&[Phase::Design]);
     let began = state(&[Phase::Design], vec![started(Phase::Design, 1)]);
-    let step = |change: &dyn Fn(&mut Live)| {
+    let step = |change: Change<'_>| {
         let mut live = running(Phase::Design, 0);
         change(&mut live);
         decide(&began, &live, &rules)
     };
-    let rows: [(&dyn Fn(&mut Live), Step); 6] = [
+    let rows: [(Change<'_>, Step); 6] = [
         (&|_| {}, Step::Wait(Some(at(5)))),
         (&|live| live.interrupt = Some(Interrupt::Terminate), Step::Stop(Stop::Interrupted(Interrupt::Terminate))),
         (&|live| live.halt = true, Step::Stop(Stop::Halted)),
@@ -221,7 +223,7 @@ fn a_stage_is_stopped_for_the_first_reason_that_holds() {
 fn deadlines_are_of_the_attempt_and_of_its_silence() {
     let rules = rules(&[Phase::Design]);
     let began = state(&[Phase::Design], vec![started(Phase::Design, 1)]);
-    let (limit, silence) = (Duration::from_secs(60), Duration::from_secs(30));
+    let (limit, silence) = (Duration::from_mins(1), Duration::from_secs(30));
     for (began_at, heard, now, expected) in [
         (0, 0, 29, None),
         (0, 0, 30, Some(Stop::Silent(silence))),

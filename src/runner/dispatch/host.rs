@@ -15,6 +15,7 @@ use super::observations::Observations;
 use super::ports::{Ports, Start};
 use crate::contract::{ExecutionId, OperatorRecord, Phase, SessionId};
 use crate::events::{Envelope, Observation, State};
+use crate::policy::StageOutcome;
 use crate::runner::agent::TICK;
 use crate::runner::decide::{Attempt, Stop, Survey};
 use crate::runner::human::operator;
@@ -150,7 +151,7 @@ impl Ports for Host<'_> {
 
     fn survey(&mut self, phase: Phase, attempt: &Attempt) -> (Survey, Vec<String>) {
         let (artifacts, said) = self.artifacts.after(phase, attempt.result.as_ref());
-        let is_audited = phase == Phase::Audit && attempt.end.as_ref().is_ok_and(|end| end.is_own_retry());
+        let is_audited = phase == Phase::Audit && attempt.end.as_ref().is_ok_and(StageOutcome::is_own_retry);
         let snapshot = is_audited.then(|| git::snapshot(self.layout.workspace(), Layout::OWN)).flatten();
         let (head, tree) = snapshot.map_or((None, None), |snapshot| (snapshot.head, Some(snapshot.tree)));
         (Survey { artifacts, head, tree }, said.into_iter().collect())

@@ -35,13 +35,16 @@ use crate::events::{Event, Observation, RunEnd, State};
 use crate::store::{Journal, Layout, StoreError, write_report};
 use crate::system::clock::Moment;
 
+/// Says what follows from an attempt; see [`super::decide::ended`].
+pub type After = fn(&State, &Live, &Rules, (Phase, &Attempt), Survey, f64) -> Vec<Event>;
+
 /// How decisions are made: [`THINKING`], but where a test wants to see that a wrong one is found.
 #[derive(Debug, Clone, Copy)]
 pub struct Thinking {
     /// What is done next; see [`super::decide::decide`].
     pub next: fn(&State, &Live, &Rules) -> Step,
-    /// What follows from an attempt; see [`super::decide::ended`].
-    pub after: fn(&State, &Live, &Rules, (Phase, &Attempt), Survey, f64) -> Vec<Event>,
+    /// What follows from an attempt.
+    pub after: After,
 }
 
 /// How decisions are made.
@@ -209,7 +212,9 @@ impl<P: Ports> Dispatcher<P> {
         let survey = if concludes(self.journal.state(), &self.rules, phase, attempt) {
             self.live.pause_ends = None;
             let (survey, said) = self.ports.survey(phase, attempt);
-            said.into_iter().for_each(|text| self.notice(text));
+            for text in said {
+                self.notice(text);
+            }
             survey
         } else {
             Survey::default()
