@@ -25,3 +25,4 @@ mod sweep;
 mod workspace;
 
 use workspace::{Workspace, until};
+mod terminal;

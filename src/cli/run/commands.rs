@@ -177,7 +177,7 @@ fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> R
     let mut terminal = Terminal::new(&here.layout, args.json);
     let interrupts = {
         let _entered = runtime.enter();
-        Interrupts::listen().map_err(internal)?
+        Interrupts::listen().and_then(Interrupts::outliving_the_terminal).map_err(internal)?
     };
     let engine = {
         let _entered = runtime.enter();
