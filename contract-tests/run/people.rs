@@ -208,7 +208,7 @@ fn the_doctor_says_what_would_stand_in_the_way() {
     };
     workspace.config("runtime: { phases: { preflight: { command: [no-such-program-here] } } }\n");
     let bad = workspace.loa(&["doctor", "--json"]).exits(2).stdout;
-    assert!(bad.contains("phase `discovery` has no command"), "{bad}");
+    assert!(bad.contains("no command and no prompt: discovery, design"), "{bad}");
     let skip = |phase: &str| format!("    {phase}: {{ skip: true }}\n");
     let others: String = ["discovery", "implementation", "audit", "submit", "deploy", "learning"].map(skip).concat();
     let phases = |preflight: &str| {

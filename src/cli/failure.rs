@@ -31,6 +31,13 @@ impl Failure {
         self
     }
 
+    /// What went wrong here and there, as one failure: nobody wants to hear of it one at a time.
+    pub(super) fn and(self, other: Self) -> Self {
+        let Self { status, error, hints } = self;
+        let error = format!("{error}\n{}", other.error).into();
+        Self { status, error, hints: [hints, other.hints].concat() }
+    }
+
     /// Prints the same for machines, on standard output: `{"error": {"code", "message", "hints"}}`.
     pub(super) fn print_json(&self) {
         let (mut message, mut cause) = (self.error.to_string(), self.error.source());

@@ -9,7 +9,7 @@
 //! - `agent` is what is asked of an agent, and the one driver that has it done, in a phase or outside of a run.
 //! - `decision` and the rules in `policy` decide, without effects; `conclude` and `escalate` journal and write.
 //! - `operator`, `memory` and `notify` are what a session does at its beginning and at its end.
-//! - `resolve`, `awaiting`, `halt` and `status` are what other processes do to an execution, and `plan` and `bounds` what it is given.
+//! - `resolve`, `awaiting`, `halt` and `status` are what other processes do to an execution; `plan`, `selection` and `bounds` what it is given.
 //!
 //! Whoever watches is a [`Listener`] and reads events; nothing here prints.
 
@@ -38,6 +38,7 @@ mod plan_file;
 mod projection;
 mod resolution_file;
 mod resolve;
+mod selection;
 mod session;
 mod stage_files;
 mod status;
@@ -56,10 +57,11 @@ pub use existing::{Story, present, refuse_foreign, story};
 pub use halt::{Halted, halt};
 pub use listener::Listener;
 pub use notify::{Notification, Notifier};
-pub use plan::{AgentWork, Plan, PlanError, Selection, Stage, Work};
+pub use plan::{AgentWork, Plan, PlanError, Stage, Work};
 pub use plan_file::{PLAN, PlanDocument, PlannedPhase, read_plan};
 pub use projection::Remedy;
 pub use resolution_file::{RESOLUTION, ResolutionDocument};
 pub use resolve::{Resolved, resolve};
+pub use selection::Selection;
 pub use session::{Mode, Request};
 pub use status::{Pending, PhaseLine, Status, state, status};

@@ -35,7 +35,7 @@ pub(super) enum Verb {
         /// A plan to execute instead of the configured phases
         #[arg(long, value_name = "FILE")]
         plan: Option<PathBuf>,
-        /// Execute this phase alone
+        /// Execute this phase alone; no other has to be configured
         #[arg(long, value_name = "PHASE", conflicts_with = "from")]
         phase: Option<Phase>,
         /// Execute this phase and those behind it

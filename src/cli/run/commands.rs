@@ -12,7 +12,7 @@ use super::args::{LoaRun, Verb};
 use super::backends;
 use super::doctor::doctor;
 use super::explain::config;
-use super::given::{Here, bounds, origin, overrides, planned, recorded_origin, settings, tell_unheeded};
+use super::given::{Here, bounds, origin, overrides, planned, planned_again, recorded_origin, settings, tell_unheeded};
 use super::halt::ask_to_halt;
 use super::init::init;
 use super::journal::journal;
@@ -60,15 +60,16 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
                 (None, from) => Selection::Between(*from, *until),
             };
             let origin = origin(plan.as_deref())?;
-            let settings = settings(&here, args)?;
-            let whole = planned(&origin, &settings).map_err(of_run)?;
-            let plan = whole.clone().select(selection).map_err(|error| of_run(error.into()))?;
+            let (settings, plan) = planned(&here, args, &origin, selection)?;
             if *dry_run {
                 return dry(&plan, args.json);
             }
             let mode = if *fresh { Mode::Fresh } else { Mode::New };
-            // What is not asked for now has its agents too, and their keys are theirs.
-            let backends = backends(&whole, &settings, here.layout.workspace()).map_err(of_prompt)?;
+            if mode == Mode::New {
+                // Checkpoints of another runtime: only a human can say whether they count.
+                refuse_foreign(&here.layout, &here.store, None).map_err(of_run)?;
+            }
+            let backends = backends(&plan, &settings, here.layout.workspace()).map_err(of_prompt)?;
             tell_unheeded(&settings, agents_of(&plan));
             let bounds = bounds(&settings);
             let (overrides, program) = (overrides(&here, args), program()?);
@@ -110,8 +111,7 @@ fn resumption(args: &LoaRun, here: &Here, plan: Option<&Path>, remedy: Option<Re
         Some(plan) => origin(Some(plan))?,
         None => recorded_origin(here)?,
     };
-    let settings = settings(here, args)?;
-    let plan = planned(&origin, &settings).map_err(of_run)?;
+    let (settings, plan) = planned_again(here, args, &origin)?;
     let backends = backends(&plan, &settings, here.layout.workspace()).map_err(of_prompt)?;
     tell_unheeded(&settings, agents_of(&plan));
     let (bounds, mode) = (bounds(&settings), Mode::Resume(remedy));

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::args::LoaRun;
 use super::check::{Check, State, told};
-use super::given::{Here, origin, planned, recorded_origin, settings};
+use super::given::{Here, origin, planned, planned_again, recorded_origin};
 use super::locate::{Missing, locate};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::Settings;
 use crate::events::RunStatus;
-use crate::runner::{Plan, Stage, Work};
+use crate::runner::{Plan, Selection, Stage, Work};
 use crate::store::{Basis, Layout, RunStore};
 use crate::system::{env, files, git, sweep};
 
@@ -29,10 +29,10 @@ pub(super) fn doctor(here: &Here, plan: Option<&Path>, args: &LoaRun) -> Result<
 /// The configuration, and every program that its phases name.
 fn programs(here: &Here, asked: Option<&Path>, args: &LoaRun) -> Vec<Check> {
     let name = "configuration";
-    let plan = settings(here, args).and_then(|settings| {
-        let origin = if asked.is_some() { origin(asked) } else { recorded_origin(here) };
-        let plan = origin.and_then(|origin| planned(&origin, &settings).map_err(super::refusal::of_run));
-        plan.map(|plan| (settings, plan))
+    let origin = if asked.is_some() { origin(asked) } else { recorded_origin(here) };
+    let plan = origin.and_then(|origin| match asked {
+        Some(_) => planned(here, args, &origin, Selection::All),
+        None => planned_again(here, args, &origin),
     });
     match plan {
         Err(failure) => vec![Check::new(name, State::Bad, failure.text(), "mend it; `loa-run config` says more")],
