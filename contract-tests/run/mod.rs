@@ -23,6 +23,7 @@ mod remediation;
 mod secrets;
 mod sweep;
 mod workspace;
+mod subfolder;
 
 use workspace::{Workspace, until};
 mod terminal;

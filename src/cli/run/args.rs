@@ -17,7 +17,7 @@ use crate::runner::Remedy;
 pub(super) struct LoaRun {
     #[command(subcommand)]
     pub(super) command: Verb,
-    /// The folder that the phases work in; the current one by default
+    /// The folder that the phases work in; by default the current one, or the nearest above it that is a workspace
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) workspace: Option<PathBuf>,
     /// Print one JSON document on standard output, for machines

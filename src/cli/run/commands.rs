@@ -23,6 +23,7 @@ use super::runs::{prune, runs};
 use super::show::{plan_json, plan_text, print_json, status_text};
 use super::terminal::Terminal;
 use super::usage::usage;
+use super::workspace::workspace;
 use crate::backend::backends;
 use crate::cli::console::print;
 use crate::cli::defect::guarded;
@@ -30,7 +31,6 @@ use crate::cli::{ExitStatus, Failure, finish, parse};
 use crate::events::RunEnd;
 use crate::runner::{Call, Ended, Engine, Mode, Plan, Remedy, Request, Selection, refuse_foreign, state, status};
 use crate::store::Layout;
-use crate::system::files::FileError;
 use crate::system::process::{Interrupt, Interrupts};
 use crate::system::{env, guard};
 
@@ -144,19 +144,6 @@ fn execute_and_wait(args: &LoaRun, here: &Here, request: Request, waits: bool) -
 pub(super) fn runtime() -> Result<Runtime, Failure> {
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
     built.map_err(|error| Failure::new(ExitStatus::Internal, error))
-}
-
-fn workspace(asked: Option<&Path>) -> Result<PathBuf, Failure> {
-    let missing = |path: &Path, source| {
-        let path = path.to_path_buf();
-        Failure::new(ExitStatus::NoInput, FileError { action: "use the workspace", path, source })
-    };
-    let path = match asked {
-        Some(path) => path.to_path_buf(),
-        None => env::current_dir().map_err(|error| missing(Path::new("."), error))?,
-    };
-    let absolute = path.canonicalize().map_err(|error| missing(&path, error))?;
-    if absolute.is_dir() { Ok(absolute) } else { Err(missing(&path, std::io::ErrorKind::NotADirectory.into())) }
 }
 
 pub(super) fn program() -> Result<PathBuf, Failure> {

@@ -22,8 +22,8 @@ pub(super) fn init(layout: &Layout, ignore: bool, backend: Option<&str>, json: b
         // Asked for the other file, nobody minds that this one is there.
         Err(error) if ignore && exists(&error) => false,
         Err(error) => {
-            let hint = exists(&error).then_some("a configuration is there already, and is never overwritten");
-            return Err(hint.into_iter().fold(Failure::new(ExitStatus::WriteFailed, error), Failure::hint));
+            let hints = if exists(&error) { &EXISTS[..] } else { &[] };
+            return Err(hints.iter().copied().fold(Failure::new(ExitStatus::WriteFailed, error), Failure::hint));
         }
         Ok(()) => true,
     };
@@ -55,6 +55,11 @@ pub(super) fn init(layout: &Layout, ignore: bool, backend: Option<&str>, json: b
     }
     Ok(ExitStatus::Success)
 }
+
+const EXISTS: [&str; 2] = [
+    "a configuration is there already, and is never overwritten",
+    "`--workspace .` makes the current folder a workspace of its own, where another one is meant",
+];
 
 /// Adds folders to the workspace's `.gitignore`, and leaves what stands there as it is.
 fn add_to_gitignore(layout: &Layout, folders: &[&str]) -> Result<(), Failure> {

@@ -27,4 +27,5 @@ mod show;
 mod terminal;
 mod usage;
 
+mod workspace;
 pub use commands::run;
