@@ -14,7 +14,12 @@ fn stopped() -> Workspace {
 fn nothing_goes_on_without_an_answer() {
     let workspace = stopped();
     workspace.resume().exits(2).says(&["waits for an answer", "loa-run resolve"]);
-    workspace.run().exits(2).says(&["not finished", "--fresh"]);
+    workspace.run().exits(2).says(&[
+        "not finished",
+        "--fresh",
+        "`loa-run resolve fix_and_resume`",
+        "then `loa-run resume`",
+    ]);
     assert_eq!(workspace.starts("design"), 1);
     let wrong = workspace.loa(&["resolve", "shrug"]).exits(64);
     for action in ["fix_and_resume", "skip_phase", "reset", "abort"] {
@@ -86,11 +91,26 @@ fn a_reset_that_fails_is_no_answer() {
 #[test]
 fn abort_is_for_good_and_keeps_what_is_there() {
     let workspace = stopped();
-    workspace.loa(&["resolve", "abort"]).exits(0);
+    let said = [workspace.loa(&["resolve", "abort"]).exits(0).stdout, workspace.loa(&["status"]).exits(0).stdout];
     workspace.resume().exits(2).says(&["aborted", "--fresh"]);
-    workspace.run().exits(2);
+    let refused = workspace.run().exits(2).says(&["aborted", "--fresh"]).stderr;
+    for said in [&said[0], &said[1], &refused] {
+        assert!(said.contains("--fresh") && !said.contains("loa-run resume"), "a resume would be refused: {said}");
+    }
     assert_eq!(workspace.checkpoint("discovery")["exit_code"], 0);
     workspace.write("fixed", "");
+    workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(0);
+}
+
+#[test]
+fn checkpoints_of_another_runtime_are_no_reason_to_resume_unasked() {
+    let workspace = Workspace::only(&[("discovery", "true"), ("design", "true")]);
+    workspace.run().exits(0);
+    for folder in [workspace.path(".loa-run"), super::workspace::state_home(&workspace.path(""))] {
+        std::fs::remove_dir_all(folder).expect("removed");
+    }
+    let refused = workspace.run().exits(2).says(&["did not write", "`loa-run resume --adopt`", "--fresh"]).stderr;
+    assert!(!refused.contains("`loa-run resume`"), "it would be refused: {refused}");
     workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(0);
 }
 

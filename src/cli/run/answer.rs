@@ -76,7 +76,7 @@ pub(super) fn answer(here: &Here, resolution: &Resolution, args: &LoaRun) -> Res
     } else if resolved.resumable {
         print(&format!("recorded: {} for {}; `loa-run resume` goes on\n", resolution.action, resolved.phase))?;
     } else {
-        print("recorded: the execution is ended; what is there was kept\n")?;
+        print("recorded: the execution is ended, and what is there was kept; `loa-run run --fresh` begins another\n")?;
     }
     Ok(ExitStatus::Success)
 }

@@ -4,6 +4,7 @@ use crate::backend::PromptError;
 use crate::cli::{ExitStatus, Failure};
 use crate::config::{ConfigError, Problems};
 use crate::diag::render::all;
+use crate::events::RunStatus;
 use crate::runner::{PlanError, RunError};
 use crate::store::StoreError;
 use crate::system::files::FileError;
@@ -29,10 +30,12 @@ pub(super) fn of_run(error: RunError) -> Failure {
         ),
         RunError::Store(store) => of_store(store),
         RunError::Plan(plan) => of_plan(plan),
-        RunError::Unfinished { .. } => (
-            ExitStatus::HumanNeeded,
-            vec!["`loa-run resume` goes on with it; `loa-run run --fresh` puts it aside and begins anew".to_owned()],
-        ),
+        RunError::Unfinished { status, .. } => {
+            let answered = *status != RunStatus::Escalated.as_str();
+            let first = if answered { "" } else { "answer it: `loa-run resolve fix_and_resume` (or skip_phase, reset, abort); then " };
+            let hint = format!("{first}`loa-run resume` goes on with it; `loa-run run --fresh` puts it aside and begins anew");
+            (ExitStatus::HumanNeeded, vec![hint])
+        }
         RunError::NoExecution { .. } => (ExitStatus::NoInput, vec!["`loa-run run` begins one".to_owned()]),
         RunError::AwaitsResolution { .. } => (
             ExitStatus::HumanNeeded,
@@ -127,8 +130,6 @@ fn of_plan(error: &PlanError) -> (ExitStatus, Vec<String>) {
             )],
         ),
         PlanError::Missing { .. } => (ExitStatus::Config, vec!["`loa-run run --dry-run` shows the plan".to_owned()]),
-    }
-}
         PlanError::NotPlanned { .. } => {
             (ExitStatus::Usage, vec!["name a phase of the plan, or add it there".to_owned()])
         }
@@ -139,3 +140,5 @@ fn of_plan(error: &PlanError) -> (ExitStatus, Vec<String>) {
             let hints = all.iter().flat_map(|error| of_plan(error).1).collect();
             (ExitStatus::Config, hints)
         }
+    }
+}
