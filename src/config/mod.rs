@@ -45,4 +45,4 @@ pub use section::{
 };
 pub use settings::{BackendSettings, Explained, PhaseSettings, RetrySettings, Settings};
 pub use skeleton::{NotAdded, backend_section, with_backend};
-pub use template::{TEMPLATE, template_for};
+pub use template::{TEMPLATE, is_loas_command, slash_commands, template_for};

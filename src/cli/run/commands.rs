@@ -97,7 +97,7 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
         Verb::Journal { execution, head } => journal(&here, execution.as_deref(), head.as_deref(), args.json),
         Verb::Agent { verb } => agent(&here, verb, args),
         Verb::Backends { verb } => backends::backends(&here, verb.as_ref(), args),
-        Verb::Init { ignore, backend } => init(&here.layout, *ignore, backend.as_deref(), args.json),
+        Verb::Init { ignore, backend } => init(&here, *ignore, backend.as_deref(), args),
     }
 }
 
