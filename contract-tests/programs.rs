@@ -58,6 +58,37 @@ fn a_reader_that_has_seen_enough_is_no_failure_and_changes_no_verdict() {
 }
 
 #[test]
+fn an_error_is_json_for_whoever_asks_for_json() {
+    for (program, arguments, code, said) in [
+        (RUN, &["status", "--json", "--workspace", "/nowhere"][..], 66, "/nowhere: No such file"),
+        (RUN, &["run", "--json", "--phase", "quality"], 64, "invalid value 'quality'"),
+        (RUN, &["--json", "dance"], 64, "unrecognized subcommand 'dance'"),
+        (RUN, &["--json"], 64, "requires a subcommand"),
+        (RUN, &["--json", "agent"], 64, "no command was given"),
+        (VALIDATE, &["checkpoint", "--json", "--fix", "-"], 64, "standard input cannot be mended"),
+        (VALIDATE, &["checkpoint", "--format", "json", "--jobs", "0", "x"], 64, "invalid value '0'"),
+        (CONFORM, &["explain", "--json", "NONE-001"], 66, "NONE-001"),
+        (CONFORM, &["score", "--json", "--nonsense"], 64, "--nonsense"),
+    ] {
+        let ran = |arguments: &[&str]| {
+            let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().expect("it runs");
+            assert_eq!(output.status.code(), Some(code), "{program} {arguments:?}: {output:?}");
+            assert!(!output.stderr.is_empty(), "people read it as well");
+            output.stdout
+        };
+        let error: serde_json::Value = serde_json::from_slice(&ran(arguments)).expect("one JSON document");
+        let error = &error["error"];
+        assert_eq!(error["code"], code, "{error:#}");
+        let message = error["message"].as_str().expect("a text");
+        assert!(message.contains(said) && !message.starts_with("error"), "{error:#}");
+        assert!(error["hints"].as_array().is_some_and(|hints| code != 64 || !hints.is_empty()), "{error:#}");
+        let plain: Vec<&str> =
+            arguments.iter().filter(|word| !["--json", "--format", "json"].contains(word)).copied().collect();
+        assert_eq!(ran(&plain), b"", "{plain:?}");
+    }
+}
+
+#[test]
 fn an_argument_that_is_no_text_is_wrong_usage() {
     for program in [RUN, VALIDATE, CONFORM] {
         let output = Command::new(program).arg(OsStr::from_bytes(b"\xff")).output().expect("it runs");

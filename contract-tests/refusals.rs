@@ -110,7 +110,7 @@ fn a_configuration_without_a_document_or_with_nothing_to_run() {
     let place = Place::new();
     place.loa(&["run"]).code(78).stderr(contains("preflight").and(contains("hint:")).and(contains("command")));
     place.nothing_happened();
-    place.loa(&["init"]).success();
+    place.loa_with(&["init"], &[("PATH", "/nowhere")]).success();
     place.loa(&["run"]).code(78).stderr(contains("preflight").and(contains("command")));
     assert!(!place.path(".loa-checkpoint").exists(), "a fresh configuration has no commands yet");
 }
@@ -164,6 +164,8 @@ fn a_workspace_that_we_may_not_write_to_is_a_failed_write() {
     let place = Place::with_config("{}\n");
     fs::set_permissions(place.path(""), Permissions::from_mode(0o555)).expect("our own folder");
     place.loa_as_nobody(&RUN).code(74).stderr(contains("Permission denied"));
+    let bad = contains("BAD   workspace: ").and(contains("cannot be written to: Permission denied"));
+    place.loa_as_nobody(&["doctor", "--plan", "plan.json"]).code(2).stdout(bad);
     place.nothing_happened();
     fs::set_permissions(place.path(""), Permissions::from_mode(0o755)).expect("our own folder");
 }

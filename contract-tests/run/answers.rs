@@ -1,7 +1,7 @@
 //! What a human does: answers, halts, approves (Escalation Handling).
 
 use super::{Workspace, until};
-use crate::run::workspace::collected;
+use crate::run::workspace::{Ran, collected, finished};
 
 fn stopped() -> Workspace {
     let workspace =
@@ -14,7 +14,12 @@ fn stopped() -> Workspace {
 fn nothing_goes_on_without_an_answer() {
     let workspace = stopped();
     workspace.resume().exits(2).says(&["waits for an answer", "loa-run resolve"]);
-    workspace.run().exits(2).says(&["not finished", "--fresh"]);
+    workspace.run().exits(2).says(&[
+        "not finished",
+        "--fresh",
+        "`loa-run resolve fix_and_resume`",
+        "then `loa-run resume`",
+    ]);
     assert_eq!(workspace.starts("design"), 1);
     let wrong = workspace.loa(&["resolve", "shrug"]).exits(64);
     for action in ["fix_and_resume", "skip_phase", "reset", "abort"] {
@@ -86,11 +91,26 @@ fn a_reset_that_fails_is_no_answer() {
 #[test]
 fn abort_is_for_good_and_keeps_what_is_there() {
     let workspace = stopped();
-    workspace.loa(&["resolve", "abort"]).exits(0);
+    let said = [workspace.loa(&["resolve", "abort"]).exits(0).stdout, workspace.loa(&["status"]).exits(0).stdout];
     workspace.resume().exits(2).says(&["aborted", "--fresh"]);
-    workspace.run().exits(2);
+    let refused = workspace.run().exits(2).says(&["aborted", "--fresh"]).stderr;
+    for said in [&said[0], &said[1], &refused] {
+        assert!(said.contains("--fresh") && !said.contains("loa-run resume"), "a resume would be refused: {said}");
+    }
     assert_eq!(workspace.checkpoint("discovery")["exit_code"], 0);
     workspace.write("fixed", "");
+    workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(0);
+}
+
+#[test]
+fn checkpoints_of_another_runtime_are_no_reason_to_resume_unasked() {
+    let workspace = Workspace::only(&[("discovery", "true"), ("design", "true")]);
+    workspace.run().exits(0);
+    for folder in [workspace.path(".loa-run"), super::workspace::state_home(&workspace.path(""))] {
+        std::fs::remove_dir_all(folder).expect("removed");
+    }
+    let refused = workspace.run().exits(2).says(&["did not write", "`loa-run resume --adopt`", "--fresh"]).stderr;
+    assert!(!refused.contains("`loa-run resume`"), "it would be refused: {refused}");
     workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(0);
 }
 
@@ -162,30 +182,77 @@ fn machines_get_one_document_on_standard_output() {
     assert!(ran.stderr.contains("design | noise"), "{}", ran.stderr);
 }
 
-#[test]
-fn init_writes_a_configuration_and_never_over_one() {
+/// `loa-run init` where these agents and no others are installed.
+fn init(workspace: &Workspace, agents: &[&str], arguments: &[&str]) -> Ran {
+    let bin = workspace.path("bin");
+    let _ = std::fs::remove_dir_all(&bin);
+    std::fs::create_dir(&bin).expect("made");
+    for agent in agents {
+        std::os::unix::fs::symlink("/bin/sh", bin.join(agent)).expect("linked");
+    }
+    let mut command = workspace.command(&[&["init"], arguments].concat());
+    command.env("PATH", bin).env("HOME", workspace.path("home"));
+    finished(command)
+}
+
+fn without_configuration() -> Workspace {
     let workspace = Workspace::only(&[]);
-    workspace.loa(&["init"]).exits(74).says(&["never overwritten"]);
     std::fs::remove_file(workspace.path(".loa.config.yaml")).expect("removed");
-    let wrote = workspace.loa(&["init"]).exits(0).stdout;
-    assert!(wrote.starts_with("wrote "), "{wrote}");
-    let kept = workspace.loa(&["init", "--ignore"]).exits(0).stdout;
-    assert!(kept.starts_with("left as it is: "), "{kept}");
-    workspace.loa(&["run", "--plan", "plan.json", "--dry-run"]).exits(78).says(&["phases"]);
-    workspace.loa(&["run", "--dry-run"]).exits(78).says(&["preflight", "command"]);
+    workspace
 }
 
 #[test]
-fn init_gives_every_phase_a_prompt_for_the_agent_that_is_named() {
-    for (backend, design, learning) in
-        [("claude", "Run /architect", "/retrospective"), ("codex", "Read grimoires/", "Look back")]
-    {
-        let workspace = Workspace::only(&[]);
-        std::fs::remove_file(workspace.path(".loa.config.yaml")).expect("removed");
-        workspace.loa(&["init", "--backend", backend]).exits(0);
+fn init_writes_a_configuration_and_never_over_one() {
+    let workspace = Workspace::only(&[]);
+    init(&workspace, &["codex"], &[]).exits(74).says(&["never overwritten"]);
+    let workspace = without_configuration();
+    let wrote = init(&workspace, &[], &[]).exits(0).stdout;
+    assert!(wrote.starts_with("wrote ") && wrote.contains("no agent was found"), "{wrote}");
+    let kept = init(&workspace, &[], &["--ignore"]).exits(0).stdout;
+    assert!(kept.starts_with("left as it is: "), "{kept}");
+    workspace.loa(&["run", "--plan", "plan.json", "--dry-run"]).exits(78).says(&["phases"]);
+    workspace.loa(&["run", "--dry-run"]).exits(78).says(&["preflight", "command"]);
+    // Nobody changed it, so nothing is lost.
+    init(&workspace, &[], &["--backend", "codex"]).exits(0);
+    workspace.loa(&["run", "--dry-run"]).exits(0);
+    init(&workspace, &[], &["--backend", "pi"]).exits(74).says(&["never overwritten"]);
+}
+
+#[test]
+fn init_finds_the_agent_that_is_installed_unless_another_was_chosen() {
+    let told = |workspace: &Workspace, name: &str| {
+        let plan = workspace.loa(&["run", "--dry-run"]).exits(0).stdout;
+        assert_eq!(plan.matches(&format!(" {name} is told: ")).count(), 8, "{plan}");
+    };
+    for (installed, found) in [(&["pi", "codex"][..], "codex"), (&["claude", "codex"], "claude"), (&["pi"], "pi")] {
+        let workspace = without_configuration();
+        let said = init(&workspace, installed, &[]).exits(0).stdout;
+        assert!(said.contains(&format!("each phase is a prompt for `{found}`, in words")), "{said}");
+        told(&workspace, found);
+    }
+    let workspace = without_configuration();
+    std::fs::create_dir_all(workspace.path(".config/loa-run")).expect("made");
+    workspace.write(".config/loa-run/config.yaml", "runtime: { backend: pi }\n");
+    init(&workspace, &["claude"], &[]).exits(0);
+    told(&workspace, "pi");
+}
+
+#[test]
+fn init_gives_every_phase_a_prompt_for_the_agent_that_is_named_with_the_commands_of_loa_that_are_there() {
+    for (backend, loa, design, learning) in [
+        ("claude", true, "Run /architect", "/retrospective"),
+        ("claude", false, "Read grimoires/", "Look back"),
+        ("codex", true, "Read grimoires/", "Look back"),
+    ] {
+        let workspace = without_configuration();
+        std::fs::create_dir_all(workspace.path(".claude/commands")).expect("made");
+        for command in ["architect", "sprint-plan", "retrospective"].iter().filter(|_| loa) {
+            workspace.write(&format!(".claude/commands/{command}.md"), "Do it.");
+        }
+        init(&workspace, &[], &["--backend", backend]).exits(0);
         let plan = workspace.loa(&["run", "--dry-run"]).exits(0).stdout;
         assert_eq!(plan.matches(&format!(" {backend} is told: ")).count(), 8, "{plan}");
-        for (phase, told) in [("design", design), ("learning", learning)] {
+        for (phase, told) in [("design", design), ("discovery", "Find out"), ("learning", learning)] {
             let line = plan.lines().find(|line| line.trim_start().starts_with(phase)).expect("planned");
             assert!(line.contains(&format!("told: {told}")), "{line}");
         }

@@ -82,3 +82,13 @@ fn what_a_phase_did_before_its_run_was_killed_counts() {
     assert!(found.iter().any(|one| *one == row("ran", "modified", Some(14))), "{found:?}");
     assert!(!found.iter().any(|one| one.0 == "plan.json"), "{found:?}");
 }
+
+#[test]
+fn files_beyond_those_that_a_checkpoint_names_are_counted() {
+    let workspace = Workspace::only(&[("design", "for n in $(seq 205); do : > file-$n; done")]);
+    workspace.write("ran", "");
+    workspace.run().exits(0).says(&["design: it changed 206 files; its checkpoint names the first 200"]);
+    assert_eq!(artifacts(&workspace, "design").len(), 200);
+    workspace.loa(&["report"]).exits(0);
+    assert!(workspace.read(".loa-run/report.html").contains("its checkpoint names the first 200"));
+}

@@ -55,10 +55,33 @@ fn a_command_line_that_is_none() {
     for arguments in [&["run", "--plam", "x"][..], &["dance"], &["run", "--phase", "quality"], &["resolve"], &[]] {
         workspace.loa(arguments).exits(64);
     }
-    workspace.loa(&["run", "--plan", "plan.json", "--from", "deploy"]).exits(78).says(&["not in the plan"]);
     workspace.loa(&["status", "--workspace", "/nowhere"]).exits(66);
     let help = workspace.loa(&["--help"]).exits(0).stdout;
     assert!(help.contains("Examples:") && help.contains("143"), "{help}");
+}
+
+#[test]
+fn a_part_of_a_plan_that_is_empty_or_not_there_is_wrong_usage() {
+    let workspace = Workspace::only(&[("design", "true"), ("audit", "true")]);
+    let run = |part: &[&str]| workspace.loa(&[&["run", "--plan", "plan.json"], part].concat()).exits(64);
+    for part in [&["--phase", "deploy"][..], &["--from", "deploy"], &["--until", "deploy", "--dry-run"]] {
+        run(part).says(&["`deploy` is not in the plan, which has design, audit", "hint:"]);
+    }
+    run(&["--from", "audit", "--until", "design"]).says(&["`design` comes first", "--from design --until audit"]);
+    workspace.loa(&["run", "--from", "audit", "--until", "design"]).exits(64).says(&["comes first"]);
+    assert!(workspace.ran().is_empty() && workspace.recorded().is_none(), "nothing was begun");
+}
+
+#[test]
+fn a_plan_and_a_configuration_are_told_what_is_wrong_with_both_at_once() {
+    let workspace = Workspace::only(&[]);
+    workspace.config("runtime: { retri: {}, retry: { max: 4 } }\n");
+    let ran = plan(&workspace, br#"{"phases":[{"id":"quality","command":"true"}]}"#).exits(78);
+    ran.says(&["2 problems", "retri", ".loa.config.yaml:1:37", "plan.json:1:18", "quality"]);
+    workspace.config("{}\n");
+    let unknown =
+        br#"{"phases":[{"id":"design","prompt":"a","backend":"x"},{"id":"audit","prompt":"b","backend":"y"}]}"#;
+    plan(&workspace, unknown).exits(78).says(&["backend `x`", "backend `y`"]);
 }
 
 #[test]

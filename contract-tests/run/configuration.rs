@@ -81,3 +81,35 @@ fn a_resume_goes_on_with_the_flags_of_the_run_until_it_is_told_otherwise() {
     workspace.run().exits(2);
     assert_eq!(workspace.starts("design"), 1, "a new execution begins without them");
 }
+
+#[test]
+fn only_the_phases_that_run_have_to_be_configured() {
+    let workspace = Workspace::only(&[]);
+    let command = "echo implementation >> ran; test -f go || exit 2";
+    workspace.config(&format!("runtime: {{ phases: {{ implementation: {{ command: '{command}' }} }} }}\n"));
+    let all = "no command and no prompt: preflight, discovery, design, audit, submit, deploy, learning";
+    workspace.loa(&["run"]).exits(78).says(&[all, "--phase PHASE"]);
+    let only = ["run", "--phase", "implementation"];
+    let plan = workspace.loa(&[&only[..], &["--dry-run"]].concat()).exits(0).stdout;
+    assert_eq!(plan.lines().count(), 1, "{plan}");
+    workspace.loa(&only).exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(2);
+    workspace.loa(&["resolve", "reset"]).exits(0);
+    workspace.write("go", "");
+    workspace.resume().exits(0);
+    assert_eq!(workspace.ran(), ["implementation"; 3]);
+    workspace.loa(&["run", "--from", "implementation", "--until", "audit"]).exits(78).says(&["phase `audit` has no"]);
+}
+
+#[test]
+fn more_retries_than_the_contract_allows_are_refused_for_a_phase_and_said_of_an_agent() {
+    let workspace = Workspace::only(&[("design", "exit 1")]);
+    let run = |arguments: &[&str]| workspace.loa(&[&["run", "--plan", "plan.json"], arguments].concat());
+    for key in ["runtime.retry.max", "runtime.phases.design.retry.max"] {
+        run(&["--set", &format!("{key}=4")]).exits(78).says(&[key, "3"]);
+    }
+    assert!(workspace.ran().is_empty());
+    workspace.config("runtime:\n  backends: { codex: { retry: { max: 9 } } }\n");
+    workspace.loa(&["config"]).exits(0).says(&[".loa.config.yaml:2:38", "a phase is tried again 3 times at most"]);
+}

@@ -17,6 +17,19 @@ struct File {
     bytes: Vec<u8>,
 }
 
+/// A planted fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrong {
+    /// A sync does nothing.
+    NeverSyncs,
+    /// A lock is given to everybody.
+    LetsEverybodyIn,
+    /// A torn end is not cut off.
+    KeepsTears,
+    /// Documents of phases are not written.
+    WritesNoDocuments,
+}
+
 #[derive(Debug, Default)]
 struct Inner {
     files: BTreeMap<PathBuf, File>,
@@ -31,14 +44,7 @@ struct Inner {
     /// So many more writes succeed before the process that writes is dead.
     lives: Option<u64>,
     full: bool,
-    /// Planted: a sync does nothing.
-    lazy: bool,
-    /// Planted: a lock is given to everybody, and nobody notices who appended.
-    open_house: bool,
-    /// Planted: a torn end is not cut off.
-    keeps_tears: bool,
-    /// Planted: documents of phases are not written.
-    no_documents: bool,
+    wrong: Option<Wrong>,
 }
 
 /// The disk. Clones are the same disk.
@@ -94,20 +100,8 @@ impl SimDisk {
         self.inner().full = full;
     }
 
-    pub(super) fn never_syncs(&self) {
-        self.inner().lazy = true;
-    }
-
-    pub(super) fn lets_everybody_in(&self) {
-        self.inner().open_house = true;
-    }
-
-    pub(super) fn keeps_tears(&self) {
-        self.inner().keeps_tears = true;
-    }
-
-    pub(super) fn writes_no_documents(&self) {
-        self.inner().no_documents = true;
+    pub(super) fn plant(&self, wrong: Wrong) {
+        self.inner().wrong = Some(wrong);
     }
 
     /// The host let go of every lock of a process that died.
@@ -217,7 +211,7 @@ impl Disk for SimDisk {
     fn replace(&self, path: &Path, content: &[u8], _: Privacy) -> Result<(), FileError> {
         let mut inner = self.inner();
         inner.write(path)?;
-        if !inner.no_documents {
+        if inner.wrong != Some(Wrong::WritesNoDocuments) {
             inner.put(path, content, false);
         }
         Ok(())
@@ -303,7 +297,7 @@ impl Disk for SimDisk {
 
     fn lock(&self, path: &Path, _: Timestamp) -> Result<Box<dyn Held>, LockError> {
         let mut inner = self.inner();
-        if inner.locked.contains_key(path) && !inner.open_house {
+        if inner.locked.contains_key(path) && inner.wrong != Some(Wrong::LetsEverybodyIn) {
             return Err(LockError::Held { path: path.to_path_buf(), holder: None });
         }
         Ok(Box::new(take(&mut inner, path, self.clone())))
@@ -316,7 +310,7 @@ impl Disk for SimDisk {
 
     fn lock_folder(&self, folder: &Path) -> Result<Option<Box<dyn Debug + Send + Sync>>, FileError> {
         let mut inner = self.inner();
-        if inner.locked.contains_key(folder) && !inner.open_house {
+        if inner.locked.contains_key(folder) && inner.wrong != Some(Wrong::LetsEverybodyIn) {
             return Ok(None);
         }
         Ok(Some(Box::new(take(&mut inner, folder, self.clone()))))
@@ -348,7 +342,7 @@ impl Held for SimLock {
 
     fn has_its_name(&self) -> bool {
         let inner = self.disk.inner();
-        inner.open_house || inner.locked.get(&self.path) == Some(&self.owner)
+        inner.wrong == Some(Wrong::LetsEverybodyIn) || inner.locked.get(&self.path) == Some(&self.owner)
     }
 }
 
@@ -384,7 +378,7 @@ impl Growing for Tail {
         let mut inner = self.disk.inner();
         inner.alive(&self.path)?;
         let ours = inner.files.get(&self.path).filter(|file| file.id == self.id).cloned();
-        if let Some(file) = ours.filter(|_| !inner.lazy) {
+        if let Some(file) = ours.filter(|_| inner.wrong != Some(Wrong::NeverSyncs)) {
             inner.durable.insert(self.path.clone(), file);
         }
         Ok(())
@@ -392,7 +386,7 @@ impl Growing for Tail {
 
     fn cut_to(&self, length: u64) -> Result<(), FileError> {
         let mut inner = self.disk.inner();
-        let keeps = inner.keeps_tears;
+        let keeps = inner.wrong == Some(Wrong::KeepsTears);
         if let Some(file) = inner.files.get_mut(&self.path).filter(|file| file.id == self.id && !keeps) {
             file.bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
         }

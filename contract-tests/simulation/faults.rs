@@ -6,16 +6,16 @@ use loa::policy::{StageOutcome, TriggerCounters};
 use loa::runner::decide::{Attempt, Live, Rules, Step, Survey, decide, ended, skipped};
 use loa::runner::{After, Thinking};
 
-use super::disk::SimDisk;
-use super::world::Truth;
+use super::disk::{self, SimDisk};
+use super::world::{self, Truth};
 
 /// Something that is wrong.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Fault {
     /// The disk.
-    Disk(fn(&SimDisk)),
+    Disk(disk::Wrong),
     /// The world.
-    World(fn(&mut Truth)),
+    World(world::Wrong),
     /// What is done next.
     Next(fn(&State, &Live, &Rules) -> Step),
     /// What follows from an attempt.
@@ -25,8 +25,8 @@ pub(super) enum Fault {
 impl Fault {
     pub(super) fn plant(self, disk: &SimDisk, truth: &mut Truth) {
         match self {
-            Self::Disk(plant) => plant(disk),
-            Self::World(plant) => plant(truth),
+            Self::Disk(wrong) => disk.plant(wrong),
+            Self::World(wrong) => truth.wrong = Some(wrong),
             Self::Next(_) | Self::After(_) => {}
         }
     }
@@ -50,15 +50,14 @@ fn instead(state: &State, live: &Live, rules: &Rules, change: impl FnOnce(&mut S
 /// Every planted fault: its name, itself, and the seed of a story that finds it.
 pub(super) fn all() -> Vec<(&'static str, Fault, u64)> {
     vec![
-        ("a sync is left out", Fault::Disk(SimDisk::never_syncs), 0),
-        ("a lock is given to everybody", Fault::Disk(SimDisk::lets_everybody_in), 0),
-        ("a torn end is kept", Fault::Disk(SimDisk::keeps_tears), 0),
-        ("documents are not written", Fault::Disk(SimDisk::writes_no_documents), 0),
-        ("an exit comes behind the deadline", Fault::World(|truth| truth.faults.exit_behind_deadline = true), 0),
-        ("a halt is not heard", Fault::World(|truth| truth.faults.deaf_to_halt = true), 0),
-        ("a late wake-up is not noticed", Fault::World(|truth| truth.faults.long_pulse = true), 0),
-        ("a stage is started twice", Fault::World(|truth| truth.faults.start_twice = true), 0),
-        ("what a dead session left goes on", Fault::World(|truth| truth.faults.sweeps_nothing = true), 0),
+        ("a sync is left out", Fault::Disk(disk::Wrong::NeverSyncs), 0),
+        ("a lock is given to everybody", Fault::Disk(disk::Wrong::LetsEverybodyIn), 58),
+        ("a torn end is kept", Fault::Disk(disk::Wrong::KeepsTears), 2),
+        ("documents are not written", Fault::Disk(disk::Wrong::WritesNoDocuments), 0),
+        ("an exit comes behind the deadline", Fault::World(world::Wrong::ExitBehindDeadline), 207),
+        ("a halt is not heard", Fault::World(world::Wrong::DeafToHalt), 40),
+        ("a stage is started twice", Fault::World(world::Wrong::StartsTwice), 4),
+        ("what a dead session left goes on", Fault::World(world::Wrong::SweepsNothing), 15),
         ("deaths are not counted", Fault::Next(|s, l, r| instead(s, l, r, |state| state.deaths = 0)), 0),
         ("a pause is not waited for", Fault::Next(no_pause), 0),
         ("doubt is forgotten", Fault::Next(|s, l, r| instead(s, l, r, no_doubt)), 0),

@@ -8,6 +8,8 @@
 //! `SIMULATION_STORIES=1000000 cargo test --release --test simulation -- --nocapture many` runs many and tells how often
 //! what happened.
 
+#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a test reads its environment and tells a story")]
+
 mod disk;
 mod faults;
 mod story;

@@ -126,7 +126,7 @@ fn draw(rng: &mut fastrand::Rng) -> (Settings, Rules) {
         compaction: None,
         deploy_approval: rng.bool(),
         grace: Duration::ZERO,
-        limit_patience: Duration::from_secs(600),
+        limit_patience: Duration::from_mins(10),
         notification: Notification::default(),
         operator: None,
         effort: None,

@@ -70,7 +70,7 @@ pub(super) struct Truth {
     pub(super) tells: bool,
     pub(super) tally: BTreeMap<&'static str, u64>,
     pub(super) settings: Settings,
-    pub(super) faults: Faults,
+    pub(super) wrong: Option<Wrong>,
 }
 
 /// What a story is about.
@@ -84,14 +84,17 @@ pub(super) struct Settings {
     pub(super) approval: bool,
 }
 
-/// Planted faults that lie in the ports.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Faults {
-    pub(super) exit_behind_deadline: bool,
-    pub(super) deaf_to_halt: bool,
-    pub(super) long_pulse: bool,
-    pub(super) start_twice: bool,
-    pub(super) sweeps_nothing: bool,
+/// A planted fault that lies in the ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrong {
+    /// An exit that happened is not told when a deadline has passed.
+    ExitBehindDeadline,
+    /// A request for a halt is not seen.
+    DeafToHalt,
+    /// Some stages are started twice.
+    StartsTwice,
+    /// What a dead session left is not ended.
+    SweepsNothing,
 }
 
 /// How long a session may go on when somebody wants its end.
@@ -122,7 +125,7 @@ impl Truth {
             tells,
             tally: BTreeMap::new(),
             settings,
-            faults: Faults::default(),
+            wrong: None,
         }
     }
 
@@ -200,7 +203,7 @@ impl Truth {
         }
         if job.ends <= self.steady {
             let ended = self.ends(job);
-            if !self.faults.exit_behind_deadline {
+            if self.wrong != Some(Wrong::ExitBehindDeadline) {
                 return ended;
             }
         }
@@ -311,7 +314,7 @@ impl Truth {
             18 => StageOutcome::signalled("KILL"),
             _ => StageOutcome::spawn_failed("no such file"),
         };
-        let limit = self.settings.timeout.as_millis() as u64;
+        let limit = u64::try_from(self.settings.timeout.as_millis()).expect("minutes");
         let lasts = match self.rng.u8(0..10) {
             0..=5 => self.rng.u64(1..limit / 10),
             6..=8 => self.rng.u64(1..limit),
@@ -485,7 +488,7 @@ impl Ports for World {
     }
 
     fn pulse(&self) -> Duration {
-        if self.truth.borrow().faults.long_pulse { Duration::from_hours(2400) } else { Duration::from_secs(20) }
+        Duration::from_secs(20)
     }
 
     fn ready(&mut self, _: &ExecutionId, _: Option<&SessionId>) -> Result<usize, RunError> {
@@ -494,7 +497,7 @@ impl Ports for World {
         truth.wanted = None;
         truth.expected = None;
         // The guard, and the sweep after it, end what a dead session left.
-        let left = if truth.faults.sweeps_nothing { None } else { truth.job.take() };
+        let left = if truth.wrong == Some(Wrong::SweepsNothing) { None } else { truth.job.take() };
         Ok(usize::from(left.is_some()))
     }
 
@@ -504,7 +507,7 @@ impl Ports for World {
             return Ok(());
         }
         truth.started(start, state, &self.disk);
-        if truth.faults.start_twice && truth.rng.u8(0..10) == 0 {
+        if truth.wrong == Some(Wrong::StartsTwice) && truth.rng.u8(0..10) == 0 {
             truth.job = None;
             truth.started(start, state, &self.disk);
         }
@@ -519,7 +522,7 @@ impl Ports for World {
 
     fn halt_requested(&mut self) -> bool {
         let truth = self.truth.borrow();
-        truth.halt && !truth.faults.deaf_to_halt
+        truth.halt && truth.wrong != Some(Wrong::DeafToHalt)
     }
 
     fn forget_halt(&mut self) -> Result<(), RunError> {

@@ -115,7 +115,7 @@ const TABLE: &[(&str, &str, Key, Shape)] = &[
     ("config", "/autonomous_agent/require_human_deploy_approval", May, Flag),
     ("config", "/autonomous_agent/context/soft_limit_tokens", May, Count(1, 1_000_000_000)),
     ("config", "/run_mode/defaults/timeout_hours", May, Number(1e-6, 8760.0)),
-    ("config", "/runtime/retry/max", May, Count(0, 1000)),
+    ("config", "/runtime/retry/max", May, Count(0, 3)),
     ("config", "/runtime/retry/jitter", May, Number(0.0, 0.25)),
     ("config", "/runtime/phases/preflight/command", May, Command),
     ("config", "/runtime/phases/deploy/skip", May, Flag),

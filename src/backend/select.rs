@@ -16,7 +16,8 @@ use crate::runner::{Backend, Backends, Plan};
 pub fn backends(plan: &Plan, settings: &Settings, workspace: &Path) -> Result<Backends, PromptError> {
     let names: BTreeSet<&str> =
         plan.stages().iter().filter_map(|stage| Some(stage.agent()?.backend.as_str())).collect();
-    let other = |known: &BackendSettings| !names.contains(known.name.as_str()) && settings.employs(&known.name);
+    let counts = |name: &str| settings.employs(name) || plan.idle_agents().contains(name);
+    let other = |known: &BackendSettings| !names.contains(known.name.as_str()) && counts(&known.name);
     let others = settings.backends().into_iter().filter(other);
     let credentials = others.flat_map(|other| backend(other).credentials()).collect();
     // A name that nothing is known of was refused when the plan was made.

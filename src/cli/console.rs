@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use super::{ExitStatus, Failure};
+use crate::system::env;
 
 pub(super) const RED: Style = AnsiColor::Red.on_default().bold();
 pub(super) const CYAN: Style = AnsiColor::Cyan.on_default().bold();
@@ -26,11 +27,11 @@ pub(super) fn pass_on_aside(bytes: &[u8]) {
     let _ = write(io::stderr().lock(), bytes);
 }
 
-/// Whether what was written has a reader.
+/// Whether what was written has a reader: a pipe may have lost its own, and a terminal may have been closed.
 pub(super) fn is_read(written: io::Result<()>) -> Result<bool, Failure> {
     match written {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe || env::is_closed_terminal(&error) => Ok(false),
         Err(error) => Err(Failure::new(ExitStatus::WriteFailed, NotWritten(error))),
     }
 }

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, set_hook};
 
 use super::ExitStatus;
 use super::console::{RED, say};
+use super::failure::{asks_for_json, print_error};
 
 /// Runs a whole program. A panic unwinds it, so that whatever guards children or holds a lock lets go on the way out.
 pub(super) fn guarded<T: From<ExitStatus>>(program: impl FnOnce() -> T) -> T {
@@ -21,14 +22,24 @@ pub(super) fn guarded<T: From<ExitStatus>>(program: impl FnOnce() -> T) -> T {
 
 fn caught<T: From<ExitStatus>>(program: impl FnOnce() -> T) -> T {
     // Nothing of the program is looked at afterwards.
-    catch_unwind(AssertUnwindSafe(program)).unwrap_or_else(|_| ExitStatus::Internal.into())
+    catch_unwind(AssertUnwindSafe(program)).unwrap_or_else(|payload| {
+        if asks_for_json(std::env::args_os()) {
+            let message = format!("a defect of this program: {}", words(payload.as_ref()));
+            print_error(ExitStatus::Internal, &message, &[]);
+        }
+        ExitStatus::Internal.into()
+    })
 }
 
 fn sentence(payload: &dyn Any, location: Option<&Location<'_>>) -> String {
-    let words = payload.downcast_ref::<&str>().copied();
-    let words = words.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason was given");
+    let words = words(payload);
     let place = location.map(|place| format!(" ({}:{})", place.file(), place.line())).unwrap_or_default();
     format!("{RED}error:{RED:#} a defect of this program: {words}{place}")
+}
+
+fn words(payload: &dyn Any) -> &str {
+    let words = payload.downcast_ref::<&str>().copied();
+    words.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason was given")
 }
 
 #[cfg(test)]

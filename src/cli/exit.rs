@@ -75,4 +75,8 @@ pub(super) const SHARED_CODES: &str = "  64   wrong usage
   74   something could not be written
   78   the configuration is wrong
   130  interrupted, after children were ended and state was saved
-  143  terminated, likewise";
+  143  terminated, likewise
+
+Errors with --json:
+  one line on standard output, beside the words on standard error:
+  {\"error\": {\"code\": 66, \"message\": \"...\", \"hints\": [\"...\"]}}";

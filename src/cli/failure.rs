@@ -1,9 +1,12 @@
 //! What a program says when it cannot do what was asked: the error, its causes, and what would help.
 
 use std::error::Error;
+use std::ffi::OsString;
+
+use serde_json::json;
 
 use super::ExitStatus;
-use super::console::{CYAN, RED, say};
+use super::console::{CYAN, RED, print, say};
 
 /// An operation that failed, with the status to end with and hints for the reader.
 #[derive(Debug)]
@@ -28,7 +31,24 @@ impl Failure {
         self
     }
 
-    /// Prints `error:`, the numbered causes and every `hint:` to stderr.
+    /// What went wrong here and there, as one failure: nobody wants to hear of it one at a time.
+    pub(super) fn and(self, other: Self) -> Self {
+        let Self { status, error, hints } = self;
+        let error = format!("{error}\n{}", other.error).into();
+        Self { status, error, hints: [hints, other.hints].concat() }
+    }
+
+    /// Prints the same for machines, on standard output: `{"error": {"code", "message", "hints"}}`.
+    pub(super) fn print_json(&self) {
+        let (mut message, mut cause) = (self.error.to_string(), self.error.source());
+        while let Some(error) = cause {
+            message = format!("{message}: {error}");
+            cause = error.source();
+        }
+        print_error(self.status, &message, &self.hints);
+    }
+
+    /// Prints `error:`, the causes and every `hint:` to stderr.
     pub(super) fn print(&self) {
         say(format_args!("{RED}error:{RED:#} {}", self.error));
         let mut cause = self.error.source();
@@ -38,6 +58,39 @@ impl Failure {
         }
         for hint in &self.hints {
             say(format_args!("{CYAN}hint:{CYAN:#} {hint}"));
+        }
+    }
+}
+
+/// An error as one line of JSON on standard output. Where that cannot be written, the exit code says the rest.
+pub(super) fn print_error(status: ExitStatus, message: &str, hints: &[String]) {
+    let error = json!({ "error": { "code": status.code(), "message": message, "hints": hints } });
+    let _ = print(&format!("{error}\n"));
+}
+
+/// Whether a command line asks for JSON, as far as its words show it: also one that cannot be parsed.
+pub(super) fn asks_for_json(words: impl IntoIterator<Item = OsString>) -> bool {
+    let words: Vec<OsString> = words.into_iter().take_while(|word| word != "--").collect();
+    let named = words.windows(2).any(|two| two[0] == "--format" && two[1] == "json");
+    named || words.iter().any(|word| word == "--json" || word == "--format=json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_asked_for_by_a_word_of_the_command_line() {
+        for (line, asked) in [
+            ("status --json", true),
+            ("--json run --plam x", true),
+            ("checkpoint a.yaml --format json", true),
+            ("checkpoint a.yaml --format=json", true),
+            ("checkpoint a.yaml --format json-lines", false),
+            ("agent run -- --json", false),
+            ("status", false),
+        ] {
+            assert_eq!(asks_for_json(line.split(' ').map(OsString::from)), asked, "{line}");
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::origin::Origin;
 use super::settings::Origins;
-use super::{ConfigDocument, agents};
+use super::{ConfigDocument, Retry, agents};
 use crate::contract::BudgetRange;
 use crate::diag::{Diagnostic, Document, Node};
 use crate::schema::misspelt_keys;
@@ -122,9 +122,13 @@ pub(super) fn advice(document: &Document, schema: &Value) -> Vec<Diagnostic> {
     if document.node_at(kept).is_some_and(|node| node.to_json() == false) {
         warn(kept, "a checkpoint is written after each phase all the same".to_owned(), "the contract asks for it");
     }
-    let retries = "/runtime/retry/max";
-    if document.node_at(retries).is_some_and(|node| node.to_json().as_f64() > Some(3.0)) {
-        warn(retries, "the contract allows 3 retries".to_owned(), "take 3 or fewer");
+    for agent in document.node_at("/runtime/backends").map(Node::entries).unwrap_or_default() {
+        let pointer = format!("/runtime/backends/{}/retry/max", agent.key);
+        let retries = document.node_at(&pointer).and_then(|node| node.to_json().as_f64());
+        if retries > Some(f64::from(Retry::MOST)) {
+            let message = format!("a phase is tried again {} times at most, as the contract says", Retry::MOST);
+            warn(&pointer, message, "`loa-run agent`, outside of a run, takes all of them");
+        }
     }
     let misspelt = misspelt_keys(schema, document.root());
     found.extend(misspelt.into_iter().map(|finding| Diagnostic { code: "config-advice", ..finding }));

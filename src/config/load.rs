@@ -8,7 +8,10 @@ use super::keys::{backend_key, backend_name_in_key};
 use super::kind::{self, CONFLICT};
 use super::loas_own::is_loas_own;
 use super::settings::{Origins, Settings, effective, leaves};
-use super::{ConfigDocument, OldName, Origin, Override, PREFIX, VARIABLES, check, runtime_variables};
+use super::{
+    ConfigDocument, ConfigError, OldName, Origin, Override, PREFIX, Problems, Source, VARIABLES, check,
+    runtime_variables,
+};
 use crate::diag::{Budget, Diagnostic, Document, Format, Severity, closest, documents};
 use crate::system::files::{self, FileError};
 
@@ -17,31 +20,6 @@ pub const FILE_NAME: &str = ".loa.config.yaml";
 
 /// The name of a user's own configuration file, in the folder of the user's configurations.
 pub const USER_FILE: &str = "loa-run/config.yaml";
-
-/// A configuration file that was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
-    /// Where it is.
-    pub path: PathBuf,
-    /// What stands in it.
-    pub bytes: Vec<u8>,
-}
-
-/// Why there are no settings.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The file is there and cannot be read.
-    #[error(transparent)]
-    Unreadable(#[from] FileError),
-    /// The file, a variable or a flag says something wrong.
-    #[error("{} {}", findings.len(), if findings.len() == 1 { "problem in the configuration" } else { "problems in the configuration" })]
-    Invalid {
-        /// The file that the findings are about; `None` when it is the environment or the command line.
-        source_file: Option<Source>,
-        /// What is wrong; at least one.
-        findings: Vec<Diagnostic>,
-    },
-}
 
 /// The folder that the configuration names for the state of runs: by a flag, a variable, the workspace's file, or the
 /// user's own. A file that is wrong elsewhere still says this, for whoever only looks where an execution stands.
@@ -108,28 +86,44 @@ pub fn resolve_over(
     overrides: Vec<Override>,
     old: &[OldName],
 ) -> Result<Settings, ConfigError> {
-    let (user, about_user) = checked(user)?;
-    let (file, mut warnings) = checked(source.clone())?;
+    let mut problems = Vec::new();
+    let (user, about_user) = checked(user, &mut problems);
+    let (file, mut warnings) = checked(source.clone(), &mut problems);
     // Shown with the workspace's file, where their places mean nothing.
     warnings.extend(about_user.into_iter().map(|finding| without_place(finding, &user_origin(user.as_ref()))));
-    let settings = settings(user, file, overrides, old).map(|settings| {
-        warnings.extend(settings.origins.old.iter().map(notice));
-        Settings { warnings, ..settings }
-    });
-    settings.map_err(|findings| {
+    let Layers { tree, overrides, old, wrong, advice } = layers(&user, &file, overrides, old);
+    if !wrong.is_empty() {
+        problems.push(Problems { source: None, findings: wrong });
+    }
+    if !problems.is_empty() {
+        return Err(ConfigError::Invalid { problems });
+    }
+    warnings.extend(advice.into_iter().chain(old.iter().map(notice)));
+    let origins = Origins { file, user, overrides, old };
+    fitting(tree, origins, warnings).map_err(|findings| {
         let in_file = findings.iter().any(|finding| finding.span.is_some());
-        ConfigError::Invalid { source_file: source.filter(|_| in_file), findings }
+        ConfigError::Invalid { problems: vec![Problems { source: source.filter(|_| in_file), findings }] }
     })
+}
+
+/// The settings, when their values fit together.
+fn fitting(tree: Value, origins: Origins, warnings: Vec<Diagnostic>) -> Result<Settings, Vec<Diagnostic>> {
+    let config = typed(tree)?;
+    let conflicts = check::conflicts(&config, &origins);
+    if conflicts.is_empty() { Ok(Settings { config, origins, warnings }) } else { Err(conflicts) }
 }
 
 type Layer = Option<(PathBuf, Document)>;
 
 /// A file that is right by itself, and what is worth a look in it.
-fn checked(source: Option<Source>) -> Result<(Layer, Vec<Diagnostic>), ConfigError> {
-    let Some(source) = source else { return Ok((None, Vec::new())) };
+fn checked(source: Option<Source>, problems: &mut Vec<Problems>) -> (Layer, Vec<Diagnostic>) {
+    let Some(source) = source else { return (None, Vec::new()) };
     match read(&source) {
-        Ok((document, warnings)) => Ok((Some((source.path, document)), warnings)),
-        Err(findings) => Err(ConfigError::Invalid { source_file: Some(source), findings }),
+        Ok((document, warnings)) => (Some((source.path, document)), warnings),
+        Err(findings) => {
+            problems.push(Problems { source: Some(source), findings });
+            (None, Vec::new())
+        }
     }
 }
 
@@ -142,24 +136,29 @@ fn notice(old: &Override) -> Diagnostic {
     Diagnostic::warning("config-advice", old.origin.to_string()).help(format!("ours is `{}`", old.key))
 }
 
-fn settings(user: Layer, file: Layer, overrides: Vec<Override>, old: &[OldName]) -> Result<Settings, Vec<Diagnostic>> {
+/// All layers, one over the other.
+struct Layers {
+    tree: Value,
+    overrides: Vec<Override>,
+    old: Vec<Override>,
+    /// What single values of the environment, of flags and of old names say that is wrong, and that is worth a look.
+    wrong: Vec<Diagnostic>,
+    advice: Vec<Diagnostic>,
+}
+
+fn layers(user: &Layer, file: &Layer, overrides: Vec<Override>, old: &[OldName]) -> Layers {
     let mut ours = Value::Object(Map::new());
-    for (_, document) in [&user, &file].into_iter().flatten() {
+    for (_, document) in [user, file].into_iter().flatten() {
         lay_over(&mut ours, document.to_json());
     }
     let overrides: Vec<Override> = overrides.into_iter().map(|value| of_known_backend(value, &ours)).collect();
-    let mut wrong: Vec<Diagnostic> = overrides.iter().filter_map(|value| put(&mut ours, value)).collect();
+    let mut advice = Vec::new();
+    let mut wrong: Vec<Diagnostic> = overrides.iter().filter_map(|value| put(&mut ours, value, &mut advice)).collect();
     let old = in_force(old, &ours);
     let mut tree = Value::Object(Map::new());
-    wrong.extend(old.iter().filter_map(|value| put(&mut tree, value)));
-    if !wrong.is_empty() {
-        return Err(wrong);
-    }
+    wrong.extend(old.iter().filter_map(|value| put(&mut tree, value, &mut advice)));
     lay_over(&mut tree, ours);
-    let config = typed(tree)?;
-    let origins = Origins { file, user, overrides, old };
-    let conflicts = check::conflicts(&config, &origins);
-    if conflicts.is_empty() { Ok(Settings { config, origins, warnings: Vec::new() }) } else { Err(conflicts) }
+    Layers { tree, overrides, old, wrong, advice }
 }
 
 /// A variable cannot say how the name of a backend is written; the configuration can.
@@ -245,7 +244,7 @@ fn whole_numbers(value: Value) -> Value {
 }
 
 /// Puts a value of the environment or of a flag into the tree, unless it is wrong by itself.
-fn put(tree: &mut Value, value: &Override) -> Option<Diagnostic> {
+fn put(tree: &mut Value, value: &Override, advice: &mut Vec<Diagnostic>) -> Option<Diagnostic> {
     if let Origin::Env(name) = &value.origin
         && let Some(finding) = unknown_variable(name)
     {
@@ -256,10 +255,11 @@ fn put(tree: &mut Value, value: &Override) -> Option<Diagnostic> {
     insert(&mut alone, &value.key, scalar.clone());
     let text = alone.to_string();
     let document = documents(text.as_bytes(), Format::Json, &Budget::default()).next().and_then(Result::ok);
-    let wrong = document.and_then(|document| by_itself(&document, Path::new("")).0.into_iter().next());
-    if let Some(finding) = wrong {
+    let (wrong, worth_a_look) = document.map(|document| by_itself(&document, Path::new(""))).unwrap_or_default();
+    if let Some(finding) = wrong.into_iter().next() {
         return Some(without_place(finding, &value.origin));
     }
+    advice.extend(worth_a_look.into_iter().map(|finding| without_place(finding, &value.origin)));
     let known = typed(alone).is_ok_and(|config| leaves(&effective(&config)).iter().any(|(key, _)| *key == value.key));
     if !known {
         return Some(unknown_key(value));

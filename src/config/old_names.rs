@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::load::source;
-use super::{ConfigError, Origin, Override, Source};
+use super::{ConfigError, Origin, Override, Problems, Source};
 use crate::diag::{Budget, Diagnostic, Document, Format, Node};
 use crate::system::files::FileError;
 
@@ -163,8 +163,8 @@ fn is_nobodys(error: &FileError, is_meant: bool) -> bool {
     }
 }
 
-fn wrong(source_file: Option<Source>, finding: Diagnostic) -> ConfigError {
-    ConfigError::Invalid { source_file, findings: vec![finding] }
+fn wrong(source: Option<Source>, finding: Diagnostic) -> ConfigError {
+    ConfigError::Invalid { problems: vec![Problems { source, findings: vec![finding] }] }
 }
 
 fn in_environment(variables: &BTreeMap<String, String>) -> Result<Vec<OldName>, Box<Diagnostic>> {

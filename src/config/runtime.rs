@@ -67,8 +67,8 @@ impl Default for Runtime {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Retry {
-    /// Retries of a phase after its first attempt. The contract allows 3.
-    #[schemars(range(max = 1000))]
+    /// Retries of a phase after its first attempt. The contract allows 3, and no more are taken.
+    #[schemars(range(max = 3))]
     pub max: u32,
     /// Delay before the first retry, in milliseconds.
     #[schemars(range(max = 86_400_000))]
@@ -84,17 +84,22 @@ pub struct Retry {
     pub jitter: f64,
 }
 
+impl Retry {
+    /// The most retries of a phase (Exit Code Handling: "retry, max 3").
+    pub const MOST: u32 = 3;
+}
+
 impl Default for Retry {
     fn default() -> Self {
-        Self { max: 3, initial_ms: 5000, multiplier: 2.0, max_ms: 60_000, jitter: 0.25 }
+        Self { max: Self::MOST, initial_ms: 5000, multiplier: 2.0, max_ms: 60_000, jitter: 0.25 }
     }
 }
 
-/// Section `runtime.phases.<phase>.retry`: what a phase does otherwise than `runtime.retry` says.
+/// Section `retry` of a phase, and of an agent: what it does otherwise than `runtime.retry` says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetryOverride {
-    /// Retries after the first attempt.
+    /// Retries after the first attempt. A phase takes at most 3; an agent that is asked outside of a run takes all.
     #[schemars(range(max = 1000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u32>,
@@ -199,6 +204,7 @@ pub struct PhaseSection {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_timeout_ms: Option<u64>,
     /// What differs from `runtime.retry`.
+    #[schemars(extend("properties" = { "max": { "maximum": Retry::MOST } }))]
     pub retry: RetryOverride,
     /// Whether the phase is passed over, recorded as a success that says so.
     pub skip: bool,

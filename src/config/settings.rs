@@ -182,10 +182,11 @@ impl Settings {
         self.retry_with(backend).into()
     }
 
-    /// How a phase that this agent does is repeated.
+    /// How a phase that this agent does is repeated: what its agent may do more often elsewhere, the contract bounds here.
     #[must_use]
     pub fn phase_retry(&self, phase: Phase, backend: &str) -> RetrySettings {
-        self.config.runtime.phases.get(phase).retry.over(self.retry_with(backend)).into()
+        let retry = self.config.runtime.phases.get(phase).retry.over(self.retry_with(backend));
+        Retry { max: retry.max.min(Retry::MOST), ..retry }.into()
     }
 
     fn retry_with(&self, backend: &str) -> Retry {

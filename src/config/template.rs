@@ -68,15 +68,16 @@ const TOLD: [Told; 8] = [
     },
 ];
 
-/// The same configuration with a prompt for every phase, to be done by this agent; with Loa's slash commands where it is
-/// one that knows such commands.
+/// The same configuration with a prompt for every phase, to be done by this agent: Loa's slash commands where the agent
+/// knows all that the phase needs, a plain sentence where it does not.
 #[must_use]
-pub fn template_for(backend: &str, knows_commands: bool) -> String {
+pub fn template_for(backend: &str, knows: impl Fn(&str) -> bool) -> String {
     let line = |line: &str| {
         let told = TOLD.iter().find(|told| line == format!("    {}:", told.phase));
         match told {
             Some(told) => {
-                let prompt = told.commands.filter(|_| knows_commands).unwrap_or(told.sentence);
+                let commands = told.commands.filter(|prompt| slash_commands(prompt).all(&knows));
+                let prompt = commands.unwrap_or(told.sentence);
                 let verify = told.verify.map(|gate| format!("      verify: {gate}\n")).unwrap_or_default();
                 format!("{line}\n      prompt: {prompt}\n{verify}")
             }
@@ -89,6 +90,19 @@ pub fn template_for(backend: &str, knows_commands: bool) -> String {
     TEMPLATE.lines().map(line).collect()
 }
 
+/// The slash commands that a prompt names, without their slash. A path is none.
+pub fn slash_commands(prompt: &str) -> impl Iterator<Item = &str> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let words = prompt.split_whitespace().map(|word| word.trim_end_matches([',', '.', ';', ':', '!', '?', ')']));
+    words.filter_map(|word| word.strip_prefix('/')).filter(move |name| !name.is_empty() && name.chars().all(plain))
+}
+
+/// Whether a slash command is one of Loa's that a template names.
+#[must_use]
+pub fn is_loas_command(name: &str) -> bool {
+    TOLD.iter().filter_map(|told| told.commands).flat_map(slash_commands).any(|known| known == name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Command, Origin, Source, resolve};
@@ -97,7 +111,7 @@ mod tests {
     #[test]
     fn every_phase_has_a_prompt_for_the_agent_that_was_asked_for() {
         for (backend, commands) in [("claude", true), ("codex", false)] {
-            let settings = settings(&template_for(backend, commands));
+            let settings = settings(&template_for(backend, |_| commands));
             assert_eq!(settings.default_backend(), backend);
             for told in TOLD {
                 let phase = settings.phase(told.phase);
@@ -108,6 +122,17 @@ mod tests {
             }
         }
         assert_eq!(TOLD.map(|told| told.phase).to_vec(), Phase::ALL);
+    }
+
+    #[test]
+    fn a_phase_is_told_commands_only_where_all_of_them_are_known() {
+        let settings = settings(&template_for("claude", |name| name != "sprint-plan"));
+        let prompt = |phase| settings.phase(phase).prompt.expect("a prompt");
+        assert_eq!(prompt(Phase::Discovery), "/plan-and-analyze");
+        assert!(prompt(Phase::Design).starts_with("Read grimoires/"), "it needs /architect and /sprint-plan");
+        let named: Vec<&str> = slash_commands("Run /architect, then /x:y, /tmp/a or /sprint-plan.").collect();
+        assert_eq!(named, ["architect", "sprint-plan"]);
+        assert!(is_loas_command("run") && !is_loas_command("compact"));
     }
 
     fn settings(text: &str) -> super::super::Settings {

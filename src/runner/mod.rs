@@ -2,7 +2,7 @@
 //!
 //! Level 4 of the house, in rooms that name only those before them:
 //!
-//! - `plan` and `bounds` are what an execution is given, `error` is why it cannot go on;
+//! - `plan`, `selection` and `bounds` are what an execution is given, `error` is why it cannot go on;
 //! - `decide` chooses what is done next. It is pure: no clock, no file, no chance, and nothing waits there;
 //! - `stage` is a running stage, a task that owns its process, its log and its context watch, and can only send; `agent` is
 //!   what is asked of an agent, and the one driver that has it done, in a phase or outside of a run;
@@ -23,6 +23,7 @@ mod error;
 mod human;
 mod plan;
 mod plan_file;
+mod selection;
 mod session;
 mod stage;
 
@@ -40,6 +41,7 @@ pub use human::{
     Awaited, Call, Halted, Notification, Notifier, Pending, PhaseLine, RESOLUTION, ResolutionDocument, Resolved,
     Status, await_resolution, halt, resolve, state, status,
 };
-pub use plan::{AgentWork, Plan, PlanError, Selection, Stage, Work};
+pub use plan::{AgentWork, Plan, PlanError, Stage, Work};
 pub use plan_file::{PLAN, PlanDocument, PlannedPhase, read_plan};
+pub use selection::Selection;
 pub use stage::Fact;

@@ -3,11 +3,11 @@
 //! A plan comes from `runtime.phases` of the configuration or from a file of its own, which names phases and what they run
 //! and leaves everything else to the configuration.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::PlanDocument;
+use super::{PlanDocument, PlannedPhase, Selection};
 use crate::config::{Command, Settings};
 use crate::contract::{EffortLevel, Phase};
 use crate::policy::{Backoff, effort};
@@ -16,6 +16,8 @@ use crate::policy::{Backoff, effort};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     stages: Vec<Stage>,
+    /// Agents of phases that were not asked for.
+    idle_agents: BTreeSet<String>,
 }
 
 /// What one phase runs.
@@ -75,11 +77,11 @@ pub enum PlanError {
         /// The diagnostics, rendered.
         findings: String,
     },
-    /// A phase has nothing to run and is not skipped.
-    #[error("phase `{phase}` has no command and no prompt")]
+    /// Phases have nothing to run and are not skipped.
+    #[error("{}", has_nothing(phases))]
     NoCommand {
-        /// The phase.
-        phase: Phase,
+        /// The phases; at least one.
+        phases: Vec<Phase>,
     },
     /// A phase's agent is one that nothing is known of.
     #[error("phase `{phase}` asks for the backend `{backend}`, which is not configured")]
@@ -95,23 +97,49 @@ pub enum PlanError {
         /// The phase.
         phase: Phase,
     },
-    /// A phase that the execution needs, or that was asked for, is not in the plan.
+    /// A phase that the execution needs is not in the plan.
     #[error("phase `{phase}` is not in the plan")]
     Missing {
         /// The phase.
         phase: Phase,
     },
+    /// A phase was asked for that is not in the plan.
+    #[error("phase `{phase}` is not in the plan, which has {}", listed(planned))]
+    NotPlanned {
+        /// The phase.
+        phase: Phase,
+        /// Those that are.
+        planned: Vec<Phase>,
+    },
+    /// The last phase that was asked for comes before the first.
+    #[error("nothing runs from `{from}` until `{until}`: in the plan `{until}` comes first")]
+    Backwards {
+        /// The first.
+        from: Phase,
+        /// The last.
+        until: Phase,
+    },
+    /// More than one of these.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Several(Vec<PlanError>),
 }
 
-/// Which part of a plan to execute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Selection {
-    /// All of it.
-    All,
-    /// One phase.
-    Only(Phase),
-    /// From one phase to another, both included; from the first, or to the last, where one is missing.
-    Between(Option<Phase>, Option<Phase>),
+fn listed(phases: &[Phase]) -> String {
+    phases.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn has_nothing(phases: &[Phase]) -> String {
+    match phases {
+        [phase] => format!("phase `{phase}` has no command and no prompt"),
+        _ => format!("these phases have no command and no prompt: {}", listed(phases)),
+    }
+}
+
+impl PlanError {
+    /// One error for all of them; `None` where there is none.
+    fn of(mut errors: Vec<Self>) -> Option<Self> {
+        if errors.len() > 1 { Some(Self::Several(errors)) } else { errors.pop() }
+    }
 }
 
 impl Stage {
@@ -174,35 +202,66 @@ impl Plan {
     /// # Errors
     /// [`PlanError`] when a phase stands twice, or has nothing to run and is not skipped.
     pub fn new(stages: Vec<Stage>) -> Result<Self, PlanError> {
-        for (index, stage) in stages.iter().enumerate() {
+        let twice = |(index, stage): (usize, &Stage)| {
             let phase = stage.phase;
-            if stages[..index].iter().any(|earlier| earlier.phase == phase) {
-                return Err(PlanError::Twice { phase });
-            }
+            stages[..index].iter().any(|earlier| earlier.phase == phase).then_some(PlanError::Twice { phase })
+        };
+        let mut wrong: Vec<PlanError> = stages.iter().enumerate().filter_map(twice).collect();
+        let idle = |stage: &&Stage| {
             let idle = stage.work.as_ref().is_none_or(|work| matches!(work, Work::Command(argv) if argv.is_empty()));
-            if idle && !stage.skip {
-                return Err(PlanError::NoCommand { phase });
+            idle && !stage.skip
+        };
+        let phases: Vec<Phase> = stages.iter().filter(idle).map(|stage| stage.phase).collect();
+        if !phases.is_empty() {
+            wrong.push(PlanError::NoCommand { phases });
+        }
+        match PlanError::of(wrong) {
+            Some(error) => Err(error),
+            None => Ok(Self { stages, idle_agents: BTreeSet::new() }),
+        }
+    }
+
+    /// Those of the eight phases that are asked for, as the configuration has them.
+    ///
+    /// # Errors
+    /// As [`Plan::new`], and when an agent is unknown: all that is wrong with the phases that are asked for, and nothing
+    /// about the others. Also when none are asked for.
+    pub fn from_settings(settings: &Settings, selection: Selection<'_>) -> Result<Self, PlanError> {
+        let stage = |phase: &Phase| (*phase, Stage::configured(settings, *phase, None));
+        Self::selected(Phase::ALL.iter().map(stage).collect(), selection)
+    }
+
+    /// Those phases of a plan's file that are asked for; everything but their work as the configuration has it.
+    ///
+    /// # Errors
+    /// As [`Plan::from_settings`].
+    pub fn from_document(
+        document: &PlanDocument,
+        settings: &Settings,
+        selection: Selection<'_>,
+    ) -> Result<Self, PlanError> {
+        let stage = |phase: &PlannedPhase| (phase.id, Stage::configured(settings, phase.id, phase.work()));
+        Self::selected(document.phases.iter().map(stage).collect(), selection)
+    }
+
+    fn selected(drafts: Vec<(Phase, Result<Stage, PlanError>)>, selection: Selection<'_>) -> Result<Self, PlanError> {
+        let planned: Vec<Phase> = drafts.iter().map(|(phase, _)| *phase).collect();
+        let asked = selection.of(&planned)?;
+        let (mut stages, mut wrong, mut idle_agents) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for (phase, draft) in drafts {
+            match (asked.contains(&phase), draft) {
+                (true, Ok(stage)) => stages.push(stage),
+                (true, Err(error)) => wrong.push(error),
+                (false, draft) => {
+                    idle_agents.extend(draft.iter().filter_map(Stage::agent).map(|it| it.backend.clone()));
+                }
             }
         }
-        Ok(Self { stages })
-    }
-
-    /// The eight phases as the configuration has them.
-    ///
-    /// # Errors
-    /// As [`Plan::new`]; also when an agent is unknown.
-    pub fn from_settings(settings: &Settings) -> Result<Self, PlanError> {
-        let stages = Phase::ALL.iter().map(|phase| Stage::configured(settings, *phase, None));
-        Self::new(stages.collect::<Result<_, _>>()?)
-    }
-
-    /// The phases of a plan's file; everything but their work as the configuration has it.
-    ///
-    /// # Errors
-    /// As [`Plan::new`]; also when an agent is unknown.
-    pub fn from_document(document: &PlanDocument, settings: &Settings) -> Result<Self, PlanError> {
-        let stages = document.phases.iter().map(|phase| Stage::configured(settings, phase.id, phase.work()));
-        Self::new(stages.collect::<Result<_, _>>()?)
+        let plan = Self::new(stages).map_err(|error| wrong.push(error));
+        match (plan, PlanError::of(wrong)) {
+            (Ok(plan), None) => Ok(Self { idle_agents, ..plan }),
+            (_, error) => Err(error.expect("whatever keeps a plan from being made is an error")),
+        }
     }
 
     /// The phases, in the order in which they run.
@@ -223,25 +282,10 @@ impl Plan {
         self.stages.iter().find(|stage| stage.phase == phase)
     }
 
-    /// The part that was asked for.
-    ///
-    /// # Errors
-    /// [`PlanError::Missing`] when the phase is not in the plan.
-    pub fn select(mut self, selection: Selection) -> Result<Self, PlanError> {
-        let (from, until) = match selection {
-            Selection::All => (None, None),
-            Selection::Only(phase) => (Some(phase), Some(phase)),
-            Selection::Between(from, until) => (from, until),
-        };
-        let of = |phase| {
-            let position = self.stages.iter().position(|stage| stage.phase == phase);
-            position.ok_or(PlanError::Missing { phase })
-        };
-        let from = from.map_or(Ok(0), of)?;
-        let end = until.map_or(Ok(self.stages.len()), |phase| of(phase).map(|position| position + 1))?;
-        self.stages.truncate(end);
-        self.stages.drain(..from.min(end));
-        Ok(self)
+    /// The agents of phases that were not asked for: their keys are for them alone all the same.
+    #[must_use]
+    pub fn idle_agents(&self) -> &BTreeSet<String> {
+        &self.idle_agents
     }
 }
 
@@ -264,26 +308,31 @@ mod tests {
     }
 
     #[test]
-    fn a_selection_keeps_the_order() {
-        let plan =
-            || Plan::new(vec![stage(Phase::Design), stage(Phase::Discovery), stage(Phase::Audit)]).expect("a plan");
-        let phases = |selection| plan().select(selection).expect("in the plan").phases();
-        assert_eq!(phases(Selection::All), [Phase::Design, Phase::Discovery, Phase::Audit]);
-        assert_eq!(phases(Selection::Only(Phase::Discovery)), [Phase::Discovery]);
-        assert_eq!(phases(Selection::Between(Some(Phase::Discovery), None)), [Phase::Discovery, Phase::Audit]);
-        assert_eq!(phases(Selection::Between(None, Some(Phase::Discovery))), [Phase::Design, Phase::Discovery]);
-        assert!(matches!(
-            plan().select(Selection::Between(Some(Phase::Deploy), None)),
-            Err(PlanError::Missing { phase: Phase::Deploy })
-        ));
-    }
-
-    #[test]
     fn a_phase_runs_something_once() {
         let twice = Plan::new(vec![stage(Phase::Design), stage(Phase::Audit), stage(Phase::Design)]);
         assert!(matches!(twice, Err(PlanError::Twice { phase: Phase::Design })));
-        let idle = Stage { work: None, ..stage(Phase::Deploy) };
-        assert!(matches!(Plan::new(vec![idle.clone()]), Err(PlanError::NoCommand { phase: Phase::Deploy })));
-        assert!(Plan::new(vec![Stage { skip: true, ..idle }]).is_ok());
+        let idle = |phase| Stage { work: None, ..stage(phase) };
+        let Err(error) = Plan::new(vec![idle(Phase::Deploy), stage(Phase::Audit), idle(Phase::Deploy)]) else {
+            panic!("accepted")
+        };
+        let all = "phase `deploy` stands twice in the plan\nthese phases have no command and no prompt: deploy, deploy";
+        assert_eq!(error.to_string(), all);
+        assert!(Plan::new(vec![Stage { skip: true, ..idle(Phase::Deploy) }]).is_ok());
+    }
+
+    #[test]
+    fn only_what_is_asked_for_has_to_be_right_and_other_agents_are_remembered() {
+        let agent = AgentWork { backend: "codex".to_owned(), prompt: "Review.".to_owned(), effort: None };
+        let nobody = |phase| (phase, Err(PlanError::NoBackend { phase, backend: "nobody".to_owned() }));
+        let with = |phase, work| (phase, Ok(Stage { work, ..stage(phase) }));
+        let drafts = || {
+            let audit = with(Phase::Audit, Some(Work::Agent(agent.clone())));
+            let others = [nobody(Phase::Submit), nobody(Phase::Deploy), with(Phase::Learning, None)];
+            [(Phase::Design, Ok(stage(Phase::Design))), audit].into_iter().chain(others).collect()
+        };
+        let plan = Plan::selected(drafts(), Selection::Only(Phase::Design)).expect("it is configured");
+        assert_eq!((plan.phases(), plan.idle_agents().len()), (vec![Phase::Design], 1));
+        let Err(PlanError::Several(all)) = Plan::selected(drafts(), Selection::All) else { panic!("accepted") };
+        assert_eq!(all.len(), 3, "two agents and one command are missing: {all:?}");
     }
 }

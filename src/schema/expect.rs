@@ -16,7 +16,11 @@ pub(super) fn words(root: &Value, schema: &Value) -> Option<String> {
     if let Some(forms) = Forms::of(root, schema) {
         return Some(forms.expected());
     }
-    match schema.get("type")? {
+    let Some(kind) = schema.get("type") else {
+        // Beside a reference a schema says only what it narrows.
+        return schema.get("maximum").map(|_| format!("a number{}", range(schema)));
+    };
+    match kind {
         Value::Array(kinds) => {
             let kinds: Option<Vec<String>> = kinds.iter().map(|kind| of_kind(schema, kind.as_str()?)).collect();
             kinds.map(|kinds| kinds.join(", or "))

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
 /// The variable's value; `None` when it is unset, empty or not UTF-8.
@@ -61,4 +64,12 @@ pub fn state_home() -> Option<PathBuf> {
 #[must_use]
 pub fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// Whether standard output could not be written because its terminal was closed: not a disk that fails.
+#[must_use]
+pub fn is_closed_terminal(error: &io::Error) -> bool {
+    let failed = error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error());
+    let output = || io::stdout().as_fd().try_clone_to_owned().and_then(|output| File::from(output).metadata());
+    failed && output().is_ok_and(|data| data.file_type().is_char_device())
 }

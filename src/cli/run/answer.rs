@@ -76,7 +76,7 @@ pub(super) fn answer(here: &Here, resolution: &Resolution, args: &LoaRun) -> Res
     } else if resolved.resumable {
         print(&format!("recorded: {} for {}; `loa-run resume` goes on\n", resolution.action, resolved.phase))?;
     } else {
-        print("recorded: the execution is ended; what is there was kept\n")?;
+        print("recorded: the execution is ended, and what is there was kept; `loa-run run --fresh` begins another\n")?;
     }
     Ok(ExitStatus::Success)
 }
@@ -86,7 +86,9 @@ pub(super) fn wait(here: &Here, runtime: &Runtime) -> Result<Option<ExitStatus>,
     say("loa-run: waiting for an answer from another shell; Ctrl-C ends the wait and loses nothing");
     let mut interrupts = {
         let _entered = runtime.enter();
-        Interrupts::listen().map_err(|error| Failure::new(ExitStatus::Internal, error))?
+        Interrupts::listen()
+            .and_then(Interrupts::outliving_the_terminal)
+            .map_err(|error| Failure::new(ExitStatus::Internal, error))?
     };
     let awaited = runtime.block_on(await_resolution(&here.layout, &here.store, &mut interrupts)).map_err(of_run)?;
     Ok(match awaited {

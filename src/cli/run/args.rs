@@ -17,7 +17,7 @@ use crate::runner::Remedy;
 pub(super) struct LoaRun {
     #[command(subcommand)]
     pub(super) command: Verb,
-    /// The folder that the phases work in; the current one by default
+    /// The folder that the phases work in; by default the current one, or the nearest above it that is a workspace
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) workspace: Option<PathBuf>,
     /// Print one JSON document on standard output, for machines
@@ -35,7 +35,7 @@ pub(super) enum Verb {
         /// A plan to execute instead of the configured phases
         #[arg(long, value_name = "FILE")]
         plan: Option<PathBuf>,
-        /// Execute this phase alone
+        /// Execute this phase alone; no other has to be configured
         #[arg(long, value_name = "PHASE", conflicts_with = "from")]
         phase: Option<Phase>,
         /// Execute this phase and those behind it
@@ -164,12 +164,12 @@ pub(super) enum Verb {
         #[command(subcommand)]
         verb: Option<BackendsVerb>,
     },
-    /// Write a commented configuration
+    /// Write a commented configuration, with prompts for the agent that is installed
     Init {
         /// Add what belongs to a run, and not to the work, to .gitignore
         #[arg(long)]
         ignore: bool,
-        /// Give every phase a prompt for this agent: Loa's slash commands, or a plain sentence
+        /// Give every phase a prompt for this agent: Loa's slash commands where they are there, or a plain sentence
         #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(built_in()))]
         backend: Option<String>,
     },
@@ -220,8 +220,8 @@ fn after_help() -> String {
 
 const EXAMPLES: &str = "\
 Examples:
-  loa-run init                        write a commented .loa.config.yaml
-  loa-run init --backend claude       the same, with a prompt for each phase
+  loa-run init                        find the agent, write .loa.config.yaml
+  loa-run init --backend codex        the same for another agent
   loa-run run                         execute the eight phases
   loa-run run --plan plan.json        execute those of a file instead
   loa-run run --from audit --dry-run  say what would run

@@ -12,7 +12,7 @@ use super::args::{LoaRun, Verb};
 use super::backends;
 use super::doctor::doctor;
 use super::explain::config;
-use super::given::{Here, bounds, origin, overrides, planned, recorded_origin, settings, tell_unheeded};
+use super::given::{Here, bounds, origin, overrides, planned, planned_again, recorded_origin, settings, tell_unheeded};
 use super::halt::ask_to_halt;
 use super::init::init;
 use super::journal::journal;
@@ -23,6 +23,7 @@ use super::runs::{prune, runs};
 use super::show::{plan_json, plan_text, print_json, status_text};
 use super::terminal::Terminal;
 use super::usage::usage;
+use super::workspace::workspace;
 use crate::backend::backends;
 use crate::cli::console::print;
 use crate::cli::defect::guarded;
@@ -30,7 +31,6 @@ use crate::cli::{ExitStatus, Failure, finish, parse};
 use crate::events::RunEnd;
 use crate::runner::{Call, Ended, Engine, Mode, Plan, Remedy, Request, Selection, refuse_foreign, state, status};
 use crate::store::Layout;
-use crate::system::files::FileError;
 use crate::system::process::{Interrupt, Interrupts};
 use crate::system::{env, guard};
 
@@ -60,15 +60,16 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
                 (None, from) => Selection::Between(*from, *until),
             };
             let origin = origin(plan.as_deref())?;
-            let settings = settings(&here, args)?;
-            let whole = planned(&origin, &settings).map_err(of_run)?;
-            let plan = whole.clone().select(selection).map_err(|error| of_run(error.into()))?;
+            let (settings, plan) = planned(&here, args, &origin, selection)?;
             if *dry_run {
                 return dry(&plan, args.json);
             }
             let mode = if *fresh { Mode::Fresh } else { Mode::New };
-            // What is not asked for now has its agents too, and their keys are theirs.
-            let backends = backends(&whole, &settings, here.layout.workspace()).map_err(of_prompt)?;
+            if mode == Mode::New {
+                // Checkpoints of another runtime: only a human can say whether they count.
+                refuse_foreign(&here.layout, &here.store, None).map_err(of_run)?;
+            }
+            let backends = backends(&plan, &settings, here.layout.workspace()).map_err(of_prompt)?;
             tell_unheeded(&settings, agents_of(&plan));
             let bounds = bounds(&settings);
             let (overrides, program) = (overrides(&here, args), program()?);
@@ -96,7 +97,7 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
         Verb::Journal { execution, head } => journal(&here, execution.as_deref(), head.as_deref(), args.json),
         Verb::Agent { verb } => agent(&here, verb, args),
         Verb::Backends { verb } => backends::backends(&here, verb.as_ref(), args),
-        Verb::Init { ignore, backend } => init(&here.layout, *ignore, backend.as_deref(), args.json),
+        Verb::Init { ignore, backend } => init(&here, *ignore, backend.as_deref(), args),
     }
 }
 
@@ -110,8 +111,7 @@ fn resumption(args: &LoaRun, here: &Here, plan: Option<&Path>, remedy: Option<Re
         Some(plan) => origin(Some(plan))?,
         None => recorded_origin(here)?,
     };
-    let settings = settings(here, args)?;
-    let plan = planned(&origin, &settings).map_err(of_run)?;
+    let (settings, plan) = planned_again(here, args, &origin)?;
     let backends = backends(&plan, &settings, here.layout.workspace()).map_err(of_prompt)?;
     tell_unheeded(&settings, agents_of(&plan));
     let (bounds, mode) = (bounds(&settings), Mode::Resume(remedy));
@@ -146,19 +146,6 @@ pub(super) fn runtime() -> Result<Runtime, Failure> {
     built.map_err(|error| Failure::new(ExitStatus::Internal, error))
 }
 
-fn workspace(asked: Option<&Path>) -> Result<PathBuf, Failure> {
-    let missing = |path: &Path, source| {
-        let path = path.to_path_buf();
-        Failure::new(ExitStatus::NoInput, FileError { action: "use the workspace", path, source })
-    };
-    let path = match asked {
-        Some(path) => path.to_path_buf(),
-        None => env::current_dir().map_err(|error| missing(Path::new("."), error))?,
-    };
-    let absolute = path.canonicalize().map_err(|error| missing(&path, error))?;
-    if absolute.is_dir() { Ok(absolute) } else { Err(missing(&path, std::io::ErrorKind::NotADirectory.into())) }
-}
-
 pub(super) fn program() -> Result<PathBuf, Failure> {
     env::current_exe().map_err(|error| Failure::new(ExitStatus::Internal, error))
 }
@@ -177,7 +164,7 @@ fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> R
     let mut terminal = Terminal::new(&here.layout, args.json);
     let interrupts = {
         let _entered = runtime.enter();
-        Interrupts::listen().map_err(internal)?
+        Interrupts::listen().and_then(Interrupts::outliving_the_terminal).map_err(internal)?
     };
     let engine = {
         let _entered = runtime.enter();

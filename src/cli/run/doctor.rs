@@ -4,14 +4,15 @@ use std::path::Path;
 
 use super::args::LoaRun;
 use super::check::{Check, State, told};
-use super::given::{Here, origin, planned, recorded_origin, settings};
-use super::locate::{Missing, locate};
+use super::given::{Here, origin, planned, planned_again, recorded_origin};
+use super::needs::needs;
 use crate::cli::{ExitStatus, Failure};
 use crate::config::Settings;
-use crate::events::RunStatus;
-use crate::runner::{Plan, Stage, Work};
+use crate::contract::Phase;
+use crate::events::{ApprovalState, RunStatus};
+use crate::runner::{Plan, Selection};
 use crate::store::{Basis, Layout, RunStore};
-use crate::system::{env, files, git, sweep};
+use crate::system::{files, git, sweep};
 
 /// How much room a run should find on its disk, in bytes, and how much it needs at least.
 const ROOM: u64 = 1 << 30;
@@ -20,70 +21,65 @@ const LEAST_ROOM: u64 = 64 << 20;
 /// Looks at everything, and ends with 2 when something is bad.
 pub(super) fn doctor(here: &Here, plan: Option<&Path>, args: &LoaRun) -> Result<ExitStatus, Failure> {
     let layout = &here.layout;
-    let mut checks = programs(here, plan, args);
-    checks.extend([repository(layout), disk(layout), state(here), lock(here), children(here), records(here)]);
+    let mut checks = configuration(here, plan, args);
+    checks.extend([
+        repository(layout),
+        writable(layout),
+        disk(layout),
+        state(here),
+        lock(here),
+        children(here),
+        records(here),
+    ]);
     checks.push(ignored(layout));
     told(&checks, args.json)
 }
 
-/// The configuration, and every program that its phases name.
-fn programs(here: &Here, asked: Option<&Path>, args: &LoaRun) -> Vec<Check> {
+/// The configuration, what its phases need, and where a run would stop for a person.
+fn configuration(here: &Here, asked: Option<&Path>, args: &LoaRun) -> Vec<Check> {
     let name = "configuration";
-    let plan = settings(here, args).and_then(|settings| {
-        let origin = if asked.is_some() { origin(asked) } else { recorded_origin(here) };
-        let plan = origin.and_then(|origin| planned(&origin, &settings).map_err(super::refusal::of_run));
-        plan.map(|plan| (settings, plan))
+    let origin = if asked.is_some() { origin(asked) } else { recorded_origin(here) };
+    let plan = origin.and_then(|origin| match asked {
+        Some(_) => planned(here, args, &origin, Selection::All),
+        None => planned_again(here, args, &origin),
     });
     match plan {
         Err(failure) => vec![Check::new(name, State::Bad, failure.text(), "mend it; `loa-run config` says more")],
         Ok((settings, plan)) => {
             let mut checks = vec![Check::new(name, State::Good, "valid", "")];
-            checks.extend(plan_programs(&plan, here.layout.workspace(), &settings));
+            checks.extend(needs(&plan, here.layout.workspace(), &settings));
+            checks.extend(approval(here, &plan, &settings));
             checks
         }
     }
 }
 
-fn plan_programs(plan: &Plan, workspace: &Path, settings: &Settings) -> Vec<Check> {
-    let of = |stage: &Stage| {
-        let work = stage.work.as_ref().and_then(|work| match work {
-            Work::Command(argv) => command(argv, workspace),
-            Work::Agent(agent) => Some(locate(&settings.backend(&agent.backend)?, workspace)),
-        });
-        let gate = stage.verify.as_ref().and_then(|argv| command(argv, workspace));
-        let named = [("", work), (", its gate", gate)].into_iter();
-        named.filter_map(|(which, found)| Some((which, found?))).collect::<Vec<_>>()
-    };
-    let stages = plan.stages().iter().filter(|stage| !stage.skip);
-    let all = stages.flat_map(|stage| of(stage).into_iter().map(move |(which, found)| (stage.phase, which, found)));
-    all.map(|(phase, which, found)| {
-        let name = format!("{phase}{which}");
-        match found {
-            Ok(path) => Check::new(&name, State::Good, path, ""),
-            Err(missing) => Check::new(&name, State::Bad, missing.found, &missing.remedy),
-        }
+/// That a person is asked before `deploy`: whoever sleeps by then finds the work stopped.
+fn approval(here: &Here, plan: &Plan, settings: &Settings) -> Option<Check> {
+    let deploys = plan.stage(Phase::Deploy).is_some_and(|stage| !stage.skip);
+    let state = here.present().ok().flatten();
+    let given = state.is_some_and(|state| state.deploy == ApprovalState::Given || state.is_completed(Phase::Deploy));
+    (deploys && !given && settings.deploy_needs_approval()).then(|| {
+        let found =
+            "the run stops before deploy and ends with 2, until a person agrees: `loa-run resolve fix_and_resume`";
+        let remedy = "nothing, if that is wanted; or autonomous_agent.require_human_deploy_approval: false";
+        Check::new("approval", State::Warning, found, remedy)
     })
-    .collect()
 }
 
-fn command(argv: &[String], workspace: &Path) -> Option<Result<String, Missing>> {
-    let program = argv.first()?;
-    let missing = || {
-        let remedy = "install it, or correct its path".to_owned();
-        Missing { found: format!("`{program}` is not found"), remedy }
-    };
-    Some(find(program, workspace).ok_or_else(missing))
-}
-
-/// Where a program lies that is named by path or looked up in `PATH`.
-pub(super) fn find(program: &str, workspace: &Path) -> Option<String> {
-    if program.contains('/') {
-        let path = workspace.join(program);
-        return files::is_program(&path).then(|| path.display().to_string());
+/// Whether checkpoints and logs could be written.
+fn writable(layout: &Layout) -> Check {
+    let own = Layout::OWN.iter().map(|name| layout.workspace().join(name)).filter(|folder| folder.is_dir());
+    let mut folders = std::iter::once(layout.workspace().to_path_buf()).chain(own);
+    match folders
+        .find_map(|folder| files::try_writing(&folder.join("loa-run-doctor")).err().map(|error| (folder, error)))
+    {
+        None => Check::new("workspace", State::Good, layout.workspace().display().to_string(), ""),
+        Some((folder, error)) => {
+            let found = format!("{} cannot be written to: {}", folder.display(), error.source);
+            Check::new("workspace", State::Bad, found, "make it writable for whoever runs this")
+        }
     }
-    let folders = env::var("PATH")?;
-    let mut paths = folders.split(':').map(|folder| Path::new(folder).join(program));
-    paths.find(|path| files::is_program(path)).map(|path| path.display().to_string())
 }
 
 fn repository(layout: &Layout) -> Check {

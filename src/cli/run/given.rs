@@ -13,7 +13,7 @@ use crate::config::{
 };
 use crate::diag::render::all;
 use crate::events::{OriginKind, RecordedOverride, RunOrigin, RunStatus, State};
-use crate::runner::{Bounds, Plan, RunError, present, read_plan};
+use crate::runner::{Bounds, Plan, Selection, present, read_plan};
 use crate::store::{FileStore, Layout, Place, RunStore};
 use crate::system::env;
 use crate::system::files::{self, FileError};
@@ -61,13 +61,18 @@ impl Here {
 pub(super) fn settings(here: &Here, args: &LoaRun) -> Result<Settings, Failure> {
     let layout = &here.layout;
     let variables = env::vars();
-    let old = read_old_names(layout.workspace(), env::home().as_deref(), &variables).map_err(of_config)?;
+    let old = read_old_names(layout.workspace(), env::home().as_deref(), &variables);
     let mut overrides = from_environment(&variables);
     overrides.extend(remembered(here, &args.command).into_iter().map(remembered_override));
     overrides.extend(given(args));
     let path = layout.workspace().join(FILE_NAME);
     let user = env::config_home().map(|folder| folder.join(USER_FILE));
-    let settings = load(&path, user.as_deref(), overrides, &old).map_err(of_config)?;
+    let loaded = load(&path, user.as_deref(), overrides, old.as_deref().unwrap_or_default());
+    let settings = match (loaded, old) {
+        (Ok(settings), Ok(_)) => settings,
+        (Err(error), Ok(_)) | (Ok(_), Err(error)) => return Err(of_config(error)),
+        (Err(error), Err(old)) => return Err(of_config(error.and(old))),
+    };
     warn(&path, &settings);
     Ok(settings)
 }
@@ -162,9 +167,28 @@ pub(super) fn recorded_origin(here: &Here) -> Result<RunOrigin, Failure> {
     Ok(origin)
 }
 
-pub(super) fn planned(origin: &RunOrigin, settings: &Settings) -> Result<Plan, RunError> {
-    Ok(match &origin.path {
-        Some(path) => Plan::from_document(&read_plan(path)?, settings)?,
-        None => Plan::from_settings(settings)?,
-    })
+/// The settings and what they have those phases do that are asked for; all that is wrong with either.
+pub(super) fn planned(
+    here: &Here,
+    args: &LoaRun,
+    origin: &RunOrigin,
+    selection: Selection<'_>,
+) -> Result<(Settings, Plan), Failure> {
+    let document = origin.path.as_deref().map(read_plan).transpose().map_err(|error| of_run(error.into()));
+    let (settings, document) = match (settings(here, args), document) {
+        (Ok(settings), Ok(document)) => (settings, document),
+        (Err(failure), Ok(_)) | (Ok(_), Err(failure)) => return Err(failure),
+        (Err(configuration), Err(plan)) => return Err(configuration.and(plan)),
+    };
+    let plan = match document {
+        Some(document) => Plan::from_document(&document, &settings, selection),
+        None => Plan::from_settings(&settings, selection),
+    };
+    plan.map(|plan| (settings, plan)).map_err(|error| of_run(error.into()))
+}
+
+/// The same for the execution that is there.
+pub(super) fn planned_again(here: &Here, args: &LoaRun, origin: &RunOrigin) -> Result<(Settings, Plan), Failure> {
+    let state = here.present()?;
+    planned(here, args, origin, state.as_ref().map_or(Selection::All, |state| Selection::Of(&state.phases)))
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::args::LoaRun;
 use super::commands::{call_json, runtime};
-use super::given::{Here, bounds, planned, recorded_origin, settings};
+use super::given::{Here, bounds, planned_again, recorded_origin};
 use super::refusal::{of_prompt, of_run};
 use super::show::print_json;
 use super::terminal::surfaced;
@@ -34,11 +34,11 @@ pub(super) fn ask_to_halt(here: &Here, args: &LoaRun) -> Result<ExitStatus, Fail
 
 /// Nobody works on the execution, so whoever is to hear of a call hears of it from here. The report is written by now.
 fn tell(here: &Here, args: &LoaRun, execution: &ExecutionId, call: &Call) -> Result<(), Failure> {
-    let known = settings(here, args).and_then(|settings| {
-        let plan = recorded_origin(here).and_then(|origin| planned(&origin, &settings).map_err(of_run))?;
-        let backends = backends(&plan, &settings, here.layout.workspace()).map_err(of_prompt)?;
-        Ok((bounds(&settings), backends.withheld_from(None)))
-    });
+    let known =
+        recorded_origin(here).and_then(|origin| planned_again(here, args, &origin)).and_then(|(settings, plan)| {
+            let backends = backends(&plan, &settings, here.layout.workspace()).map_err(of_prompt)?;
+            Ok((bounds(&settings), backends.withheld_from(None)))
+        });
     match known {
         Err(failure) => say(format_args!("loa-run: nobody else was told: {}", failure.text())),
         Ok((bounds, withheld)) => {

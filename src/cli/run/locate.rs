@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::commands::{program, runtime};
-use super::doctor::find;
+use super::needs::find;
 use crate::config::{BackendSettings, DockerSection};
 use crate::system::guard::Guard;
 use crate::system::ids;

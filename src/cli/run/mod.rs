@@ -19,6 +19,7 @@ mod init;
 mod journal;
 mod locate;
 mod logs;
+mod needs;
 mod refusal;
 mod report;
 mod runs;
@@ -26,5 +27,6 @@ mod screen;
 mod show;
 mod terminal;
 mod usage;
+mod workspace;
 
 pub use commands::run;

@@ -2,8 +2,9 @@
 
 use crate::backend::PromptError;
 use crate::cli::{ExitStatus, Failure};
-use crate::config::ConfigError;
+use crate::config::{ConfigError, Problems};
 use crate::diag::render::all;
+use crate::events::RunStatus;
 use crate::runner::{PlanError, RunError};
 use crate::store::StoreError;
 use crate::system::files::FileError;
@@ -29,10 +30,12 @@ pub(super) fn of_run(error: RunError) -> Failure {
         ),
         RunError::Store(store) => of_store(store),
         RunError::Plan(plan) => of_plan(plan),
-        RunError::Unfinished { .. } => (
-            ExitStatus::HumanNeeded,
-            vec!["`loa-run resume` goes on with it; `loa-run run --fresh` puts it aside and begins anew".to_owned()],
-        ),
+        RunError::Unfinished { status, .. } => {
+            let answered = *status != RunStatus::Escalated.as_str();
+            let first = if answered { "" } else { "answer it: `loa-run resolve fix_and_resume` (or skip_phase, reset, abort); then " };
+            let hint = format!("{first}`loa-run resume` goes on with it; `loa-run run --fresh` puts it aside and begins anew");
+            (ExitStatus::HumanNeeded, vec![hint])
+        }
         RunError::NoExecution { .. } => (ExitStatus::NoInput, vec!["`loa-run run` begins one".to_owned()]),
         RunError::AwaitsResolution { .. } => (
             ExitStatus::HumanNeeded,
@@ -64,11 +67,12 @@ pub(super) fn of_prompt(error: PromptError) -> Failure {
 pub(super) fn of_config(error: ConfigError) -> Failure {
     match error {
         ConfigError::Unreadable(file) => Failure::new(of_file(&file), file),
-        ConfigError::Invalid { ref source_file, ref findings } => {
-            let elsewhere = || "the environment and the command line".to_owned();
-            let name = source_file.as_ref().map_or_else(elsewhere, |source| source.path.display().to_string());
-            let bytes = source_file.as_ref().map_or(&[][..], |source| &source.bytes);
-            Failure::new(ExitStatus::Config, format!("{error}\n{}", all(&name, bytes, findings)))
+        ConfigError::Invalid { ref problems } => {
+            let shown = problems.iter().map(|Problems { source, findings }| match source {
+                Some(source) => all(&source.path.display().to_string(), &source.bytes, findings),
+                None => all("the environment and the command line", &[], findings),
+            });
+            Failure::new(ExitStatus::Config, format!("{error}\n{}", shown.collect::<String>()))
         }
     }
 }
@@ -109,12 +113,15 @@ fn of_plan(error: &PlanError) -> (ExitStatus, Vec<String>) {
     match error {
         PlanError::File(file) => (of_file(file), Vec::new()),
         PlanError::Invalid { .. } | PlanError::Twice { .. } => (ExitStatus::Config, Vec::new()),
-        PlanError::NoCommand { phase } => (
-            ExitStatus::Config,
-            vec![format!(
+        PlanError::NoCommand { phases } => {
+            let phase = phases.first().map(ToString::to_string).unwrap_or_default();
+            let one = format!(
                 "set runtime.phases.{phase}.command or .prompt in .loa.config.yaml, or runtime.phases.{phase}.skip: true"
-            )],
-        ),
+            );
+            let part =
+                "`loa-run run --phase PHASE`, and --from with --until, need no more than the phases that they run";
+            (ExitStatus::Config, vec![one, part.to_owned()])
+        }
         PlanError::NoBackend { backend, .. } => (
             ExitStatus::Config,
             vec![format!(
@@ -123,5 +130,15 @@ fn of_plan(error: &PlanError) -> (ExitStatus, Vec<String>) {
             )],
         ),
         PlanError::Missing { .. } => (ExitStatus::Config, vec!["`loa-run run --dry-run` shows the plan".to_owned()]),
+        PlanError::NotPlanned { .. } => {
+            (ExitStatus::Usage, vec!["name a phase of the plan, or add it there".to_owned()])
+        }
+        PlanError::Backwards { from, until } => {
+            (ExitStatus::Usage, vec![format!("the other way round it is `--from {until} --until {from}`")])
+        }
+        PlanError::Several(all) => {
+            let hints = all.iter().flat_map(|error| of_plan(error).1).collect();
+            (ExitStatus::Config, hints)
+        }
     }
 }

@@ -24,11 +24,8 @@ pub(super) fn report(
     json: bool,
 ) -> Result<ExitStatus, Failure> {
     let report = read(here, execution)?;
-    if json {
-        print_json(&report)?;
-        if output.is_none() {
-            return Ok(ExitStatus::Success);
-        }
+    if json && output.is_none() {
+        return print_json(&report).map(|()| ExitStatus::Success);
     }
     let path = output.map_or_else(|| default_output(&here.layout, execution), Path::to_path_buf);
     if let (None, Some(folder)) = (output, path.parent()) {
@@ -37,10 +34,8 @@ pub(super) fn report(
     // What phases wrote about themselves is nobody else's business.
     let written = files::write_durably(&path, html(&report).as_bytes(), Privacy::Private);
     written.map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
-    if !json {
-        print(&format!("wrote {}\n", path.display()))?;
-    }
-    Ok(ExitStatus::Success)
+    let told = if json { print_json(&report) } else { print(&format!("wrote {}\n", path.display())) };
+    told.map(|()| ExitStatus::Success)
 }
 
 fn default_output(layout: &Layout, execution: Option<&str>) -> PathBuf {

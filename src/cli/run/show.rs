@@ -31,6 +31,9 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
         (Some(holder), _) => (status.status.as_str(), format!(", process {} since {}", holder.pid, holder.since)),
         (None, true) => ("died", ", its process is gone; `loa-run resume` goes on".to_owned()),
         (None, false) if goes_on(status.status) => (status.status.as_str(), "; `loa-run resume` goes on".to_owned()),
+        (None, false) if status.status == RunStatus::Aborted => {
+            (status.status.as_str(), "; `loa-run run --fresh` begins another".to_owned())
+        }
         (None, false) => (status.status.as_str(), String::new()),
     };
     writeln!(text, "{}: {word}{note}", status.execution_id)?;

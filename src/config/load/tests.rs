@@ -24,16 +24,19 @@ fn env(name: &str, value: &str) -> Vec<Override> {
     from_environment(&BTreeMap::from([(name.to_owned(), value.to_owned())]))
 }
 
+/// Everything that is wrong, wherever it is.
+fn findings(resolved: Result<Settings, ConfigError>) -> Vec<Diagnostic> {
+    let Err(ConfigError::Invalid { problems }) = resolved else { panic!("accepted, or unreadable") };
+    problems.into_iter().flat_map(|problems| problems.findings).collect()
+}
+
 /// The findings of a wrong configuration, each as `line:column message`, or `- message` without a place.
 fn wrong(text: &str, overrides: Vec<Override>) -> Vec<String> {
-    let Err(ConfigError::Invalid { findings, .. }) = resolve(Some(source(text)), overrides) else {
-        panic!("accepted: {text}");
-    };
     let brief = |finding: &Diagnostic| {
         let place = finding.span.map_or("-".to_owned(), |span| format!("{}:{}", span.start.line, span.start.column));
         format!("{place} {}", finding.message)
     };
-    findings.iter().map(brief).collect()
+    findings(resolve(Some(source(text)), overrides)).iter().map(brief).collect()
 }
 
 #[test]
@@ -157,18 +160,30 @@ fn the_users_own_file_goes_behind_the_workspaces_and_before_the_defaults() {
 #[test]
 fn what_is_wrong_with_the_users_own_file_is_said_of_that_file() {
     let user = |text: &str| Some(Source { path: "/u.yaml".into(), bytes: text.into() });
-    let Err(ConfigError::Invalid { source_file, findings }) =
-        resolve_over(user("runtime: { retries: {} }"), Some(source("{}")), Vec::new(), &[])
-    else {
-        panic!("accepted");
-    };
-    assert_eq!((source_file.expect("a file").path, findings.len()), ("/u.yaml".into(), 1));
+    let wrong = resolve_over(user("runtime: { retries: {} }"), Some(source("{}")), Vec::new(), &[]);
+    let Err(ConfigError::Invalid { problems }) = wrong else { panic!("accepted") };
+    assert_eq!(problems.len(), 1);
+    assert_eq!(problems[0].source.as_ref().expect("a file").path, PathBuf::from("/u.yaml"));
     let crossed = "autonomous_agent: { context: { hard_limit_tokens: 1000 } }";
-    let Err(ConfigError::Invalid { source_file, findings }) = resolve_over(user(crossed), None, Vec::new(), &[]) else {
+    let Err(ConfigError::Invalid { problems }) = resolve_over(user(crossed), None, Vec::new(), &[]) else {
         panic!("accepted");
     };
-    assert_eq!(source_file, None, "the place is in a file that is not shown");
-    assert!(findings[0].message.starts_with("/u.yaml:1: "), "{}", findings[0].message);
+    assert_eq!(problems[0].source, None, "the place is in a file that is not shown");
+    let message = &problems[0].findings[0].message;
+    assert!(message.starts_with("/u.yaml:1: "), "{message}");
+}
+
+#[test]
+fn what_is_wrong_in_several_places_is_said_at_once() {
+    let user = Some(Source { path: "/u.yaml".into(), bytes: "runtime: { retries: {} }".into() });
+    let file = Some(source("runtime: { retry: { max: many, jitter: 2 } }"));
+    let overrides = [env("LOA_RUN_PHASES_AUDIT_SKIP", "perhaps"), set(&["runtime.retry.maximum=1"])].concat();
+    let error = resolve_over(user, file, overrides, &[]).expect_err("nothing of it is right");
+    assert_eq!(error.to_string(), "5 problems in the configuration");
+    let old = ConfigError::Invalid { problems: vec![Problems { source: None, findings: Vec::new() }] };
+    let ConfigError::Invalid { problems } = error.and(old) else { panic!("nothing was unreadable") };
+    let places: Vec<_> = problems.iter().map(|it| it.source.as_ref().map(|source| source.path.clone())).collect();
+    assert_eq!(places, [Some("/u.yaml".into()), Some(FILE_NAME.into()), None, None]);
 }
 
 #[test]
@@ -186,6 +201,8 @@ fn a_wrong_value_is_a_finding_at_its_place() {
         ("runtime:\n  retries: { max: 1 }", "2:3"),
         ("runtime:\n  retry: { max: three }", "2:17"),
         ("runtime:\n  retry: { max: -1 }", "2:17"),
+        ("runtime:\n  retry: { max: 4 }", "2:17"),
+        ("runtime: { phases: { audit: { retry: { max: 4 } } } }", "1:45"),
         ("runtime:\n  retry: { jitter: 0.3 }", "2:20"),
         ("runtime:\n  retry: { multiplier: 0.5 }", "2:24"),
         ("runtime: { phases: { audit: { command: [] } } }", "1:40"),
@@ -220,10 +237,7 @@ fn a_misspelt_key_of_ours_comes_with_the_right_one() {
         ("runtime: { retry: { intial_ms: 5 } }", "did you mean `initial_ms`?"),
         ("runtime: { phases: { audit: { verfy: make } } }", "did you mean `verify`?"),
     ] {
-        let Err(ConfigError::Invalid { findings, .. }) = resolve(Some(source(text)), Vec::new()) else {
-            panic!("{text}")
-        };
-        assert_eq!(findings[0].help.as_deref(), Some(right));
+        assert_eq!(findings(resolve(Some(source(text)), Vec::new()))[0].help.as_deref(), Some(right));
     }
 }
 
@@ -301,14 +315,16 @@ fn an_override_that_names_no_value_is_refused() {
 }
 
 #[test]
-fn dead_keys_and_generous_retries_are_warned_about() {
+fn dead_keys_and_retries_that_no_phase_takes_are_warned_about() {
     let settings = from_file(
         "
 autonomous_agent: { danger_level: high, context: { checkpoint_after_each_phase: false } }
 effort: { unit: story_points }
-runtime: { retry: { max: 4 } }
+runtime: { backends: { codex: { retry: { max: 4 } } } }
 ",
     );
+    let most = |phase| settings.phase_retry(phase, "codex").max;
+    assert_eq!((most(Phase::Design), settings.agent_retry("codex").max), (3, 4), "the contract binds phases alone");
     let pointers: Vec<_> = settings.warnings().iter().filter_map(|warning| warning.pointer.as_deref()).collect();
     assert_eq!(
         pointers,
@@ -316,8 +332,14 @@ runtime: { retry: { max: 4 } }
             "/autonomous_agent/danger_level",
             "/autonomous_agent/context/checkpoint_after_each_phase",
             "/effort/unit",
-            "/runtime/retry/max"
+            "/runtime/backends/codex/retry/max"
         ]
+    );
+    let settings = resolve(None, set(&["runtime.backends.codex.retry.max=9"])).expect("allowed");
+    let warning = &settings.warnings()[0].message;
+    assert!(
+        warning.starts_with("--set runtime.backends.codex.retry.max=9: a phase is tried again 3 times"),
+        "{warning}"
     );
 }
 

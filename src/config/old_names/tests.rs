@@ -88,7 +88,7 @@ fn the_environment_goes_before_the_project_and_that_before_the_home_and_all_belo
     let (newer, older) = (&both[..1], &both[1..]);
     let backends = "runtime: { backends: { claude: { retry: { max: 1 } } } }";
     let ours = [("LOA_RUN_BACKENDS_CLAUDE_RETRY_MAX", "2"), both[0]];
-    let general = [("LOA_RUN_RETRY_MAX", "8"), both[0]];
+    let general = [("LOA_RUN_RETRY_MAX", "3"), both[0]];
     for (file, environment, old, max) in [
         ("{}", &[][..], file("global", GLOBAL_TEXT), 4),
         ("{}", &[], old_files(), 5),
@@ -98,7 +98,7 @@ fn the_environment_goes_before_the_project_and_that_before_the_home_and_all_belo
         (backends, &both, old_files(), 1),
         ("runtime: { retry: { max: 2 } }", &both, old_files(), 2),
         ("{}", &ours, old_files(), 2),
-        ("{}", &general, old_files(), 8),
+        ("{}", &general, old_files(), 3),
     ] {
         assert_eq!(settings(file, environment, old).agent_retry("claude").max, max, "{file} {environment:?}");
     }
@@ -142,10 +142,10 @@ fn a_wrong_value_is_refused_with_its_place() {
     }
     for (name, value) in [("WIGGUM_RUNTIME_BACKEND", "nonexistent-backend"), ("WIGGUM_RUNTIME_MAX_RETRIES", "5000")] {
         let old = in_environment(&variables(&[(name, value)])).expect("of the right form");
-        let Err(ConfigError::Invalid { findings, .. }) = resolve_over(None, None, Vec::new(), &old) else {
+        let Err(ConfigError::Invalid { problems }) = resolve_over(None, None, Vec::new(), &old) else {
             panic!("{name} is accepted");
         };
-        assert!(findings[0].message.contains(name), "{findings:?}");
+        assert!(problems[0].findings[0].message.contains(name), "{problems:?}");
     }
 }
 
@@ -173,10 +173,10 @@ fn the_projects_file_lies_where_the_text_says_and_nowhere_deeper() {
     write(".ralph/config.json", &says("of-the-project"));
     assert_eq!(read(&[]).as_deref(), Some("of-the-project"));
     write(".ralph/config.json", "{");
-    assert!(matches!(
-        read_old_names(folder.path(), None, &BTreeMap::new()),
-        Err(ConfigError::Invalid { source_file: Some(_), .. })
-    ));
+    let Err(ConfigError::Invalid { problems }) = read_old_names(folder.path(), None, &BTreeMap::new()) else {
+        panic!("it is no JSON")
+    };
+    assert!(problems[0].source.is_some());
     files::remove_tree(&folder.path().join(".ralph")).expect("removed");
     write(".ralph", "a file of something else");
     assert_eq!(read(&[]).as_deref(), Some("at-home"));

@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use super::value::{
-    Answer, AttemptOutcome, AttemptReport, Call, ContextEvent, Gap, GapCause, Limit, PhaseReport, Remediation,
+    Answer, AttemptOutcome, AttemptReport, Call, ContextEvent, Gap, GapCause, Limit, Notice, PhaseReport, Remediation,
     RunReport, Wait,
 };
 use crate::contract::{Checkpoint, EscalationReport, Phase, PhaseExit};
@@ -52,10 +52,18 @@ pub fn fold(story: &Story, layout: &Layout, logs: &[&Path], seen: Seen) -> RunRe
         limits: walk.limits,
         calls: state.reports.iter().map(|(number, report)| call(*number, report, state, layout)).collect(),
         gaps: walk.gaps,
+        notices: story.events.iter().filter_map(notice).collect(),
         findings: state.findings.clone(),
         last_error: state.last_error.clone(),
         head: story.head.clone(),
         unreadable: story.unreadable,
+    }
+}
+
+fn notice(dated: &Dated) -> Option<Notice> {
+    match &dated.event {
+        Event::Notice { text } => Some(Notice { at: dated.at, text: text.clone() }),
+        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
 use super::timeline::{attempt_anchor, between, call_anchor, timeline};
-use super::value::{AttemptOutcome, AttemptReport, Call, PhaseReport, RunReport};
+use super::value::{AttemptOutcome, AttemptReport, Call, Notice, PhaseReport, RunReport};
 use crate::contract::{Artifact, Checkpoint, Decision, Finding, PhaseError, PhaseProgress};
 use crate::draw::{STYLE, span};
 
@@ -35,6 +35,7 @@ pub fn html(report: &RunReport) -> String {
                     figure { (PreEscaped(timeline(report).svg())) (legend()) }
                     (calls(&report.calls))
                     (findings(&report.findings))
+                    (notices(&report.notices))
                     h2 { "Phases" }
                     @for phase in &report.phases { (phase_details(phase)) }
                     (steps(report))
@@ -131,6 +132,14 @@ fn call_row(call: &Call) -> Markup {
                     None => { span.badge.bad { "waits" } }
                 }
             }
+        }
+    }
+}
+
+fn notices(notices: &[Notice]) -> Markup {
+    markup! {
+        @if !notices.is_empty() {
+            h2 { "Noticed" } ul { @for notice in notices { li { (when(notice.at)) ": " (notice.text) } } }
         }
     }
 }

@@ -41,6 +41,8 @@ pub struct RunReport {
     pub calls: Vec<Call>,
     /// Stretches in which no process worked on it.
     pub gaps: Vec<Gap>,
+    /// What was odd and stopped nothing, such as files that a checkpoint leaves out.
+    pub notices: Vec<Notice>,
     /// What the last audit found and nobody mended.
     pub findings: Vec<Finding>,
     /// Why the last session could not go on, when an error ended it.
@@ -51,6 +53,15 @@ pub struct RunReport {
     pub head: Option<String>,
     /// Lines of an earlier program's history that could not be read.
     pub unreadable: usize,
+}
+
+/// Something odd that stopped nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Notice {
+    /// When it was noticed.
+    pub at: Timestamp,
+    /// What.
+    pub text: String,
 }
 
 /// One phase.

@@ -21,6 +21,7 @@ pub enum Interrupt {
 pub struct Interrupts {
     interrupt: Signal,
     terminate: Signal,
+    _hangup: Option<Signal>,
     _file_size: Signal,
 }
 
@@ -34,8 +35,17 @@ impl Interrupts {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            _hangup: None,
             _file_size: signal(file_size)?,
         })
+    }
+
+    /// Also takes SIGHUP from now on: the terminal may be closed, and the work goes on.
+    ///
+    /// # Errors
+    /// As [`Interrupts::listen`].
+    pub fn outliving_the_terminal(self) -> io::Result<Self> {
+        Ok(Self { _hangup: Some(signal(SignalKind::hangup())?), ..self })
     }
 
     /// The next wish. May be dropped and called again without losing one.

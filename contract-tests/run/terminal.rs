@@ -1,0 +1,45 @@
+//! A terminal that is closed while a run works.
+
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::host::not_tested;
+use super::workspace::{collected, program};
+use super::{Workspace, until};
+
+/// A run whose first phase waits for a file.
+fn waiting() -> Workspace {
+    Workspace::only(&[("design", "until test -f go; do sleep 0.005; done; seq 1000"), ("submit", "true")])
+}
+
+#[test]
+fn a_hangup_does_not_end_a_run() {
+    let workspace = waiting();
+    let run = workspace.start();
+    until("the phase is up", || workspace.starts("design") == 1);
+    let pid = Pid::from_raw(i32::try_from(run.id()).expect("a pid")).expect("a pid");
+    kill_process(pid, Signal::HUP).expect("sent");
+    workspace.write("go", "");
+    collected(run).exits(0);
+    assert_eq!(workspace.ran(), ["design", "submit"]);
+}
+
+#[test]
+fn a_run_goes_on_when_its_terminal_is_closed_and_is_no_failure_for_what_nobody_sees() {
+    let workspace = waiting();
+    // The shell outlives the terminal as well, to tell how the run ended.
+    let line = format!("trap : HUP; '{}' run --plan plan.json --json; echo $? > code", env!("CARGO_BIN_EXE_loa-run"));
+    let mut terminal = program("script".as_ref(), &workspace.path(""), &["-qec", &line, "/dev/null"]);
+    terminal.env("SHELL", "/bin/sh").stdout(Stdio::null()).stderr(Stdio::null());
+    if !Command::new("script").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success()) {
+        return not_tested("script, which makes a terminal, is missing");
+    }
+    let mut terminal = terminal.spawn().expect("it starts");
+    until("the phase is up", || workspace.starts("design") == 1);
+    terminal.kill().expect("killed");
+    terminal.wait().expect("awaited");
+    workspace.write("go", "");
+    until("the run has ended", || workspace.read("code").ends_with('\n'));
+    assert_eq!((workspace.read("code").trim(), workspace.starts("submit")), ("0", 1));
+}
