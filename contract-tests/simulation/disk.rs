@@ -1,6 +1,7 @@
 //! A disk in memory that loses what was not synced, fills up, and dies at any write.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fmt::Debug;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,11 +12,26 @@ use loa::system::disk::{Disk, Growing, Held, Kind};
 use loa::system::files::{FileError, FolderIdentity, Privacy, Stamp};
 use loa::system::lock::{Holder, LockError};
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 struct File {
     id: u64,
     bytes: Vec<u8>,
 }
+
+impl Clone for File {
+    fn clone(&self) -> Self {
+        Self { id: self.id, bytes: self.bytes.clone() }
+    }
+
+    /// Keeps the memory: a journal is synced a thousand times a second.
+    fn clone_from(&mut self, other: &Self) {
+        self.id = other.id;
+        self.bytes.clone_from(&other.bytes);
+    }
+}
+
+/// Files by their paths, which are compared as bytes: that is quicker than by their parts.
+type Files = BTreeMap<OsString, File>;
 
 /// A planted fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,14 +48,15 @@ pub(super) enum Wrong {
 
 #[derive(Debug, Default)]
 struct Inner {
-    files: BTreeMap<PathBuf, File>,
+    files: Files,
     /// What a power cut leaves for certain.
-    durable: BTreeMap<PathBuf, File>,
-    folders: BTreeSet<PathBuf>,
-    locked: BTreeMap<PathBuf, u64>,
+    durable: Files,
+    folders: BTreeSet<OsString>,
+    locked: BTreeMap<OsString, u64>,
     /// Whoever holds a lock names itself by this.
     owners: u64,
     ids: u64,
+    /// How often anything was changed.
     changes: u64,
     /// So many more writes succeed before the process that writes is dead.
     lives: Option<u64>,
@@ -63,6 +80,7 @@ impl Inner {
     }
 
     fn alive(&mut self, path: &Path) -> Result<(), FileError> {
+        self.changes += 1;
         match &mut self.lives {
             Some(0) => return Err(error("write", path, io::ErrorKind::Interrupted)),
             Some(lives) => *lives -= 1,
@@ -76,10 +94,15 @@ impl Inner {
         self.changes += 1;
         let file = File { id: self.ids, bytes: bytes.to_vec() };
         if durable {
-            self.durable.insert(path.to_path_buf(), file.clone());
+            self.durable.insert(path.into(), file.clone());
         }
-        self.files.insert(path.to_path_buf(), file);
+        self.files.insert(path.into(), file);
     }
+}
+
+/// How many bytes two files have in common from their beginning on.
+fn common(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
 impl SimDisk {
@@ -94,6 +117,11 @@ impl SimDisk {
 
     pub(super) fn is_dead(&self) -> bool {
         self.inner().lives == Some(0)
+    }
+
+    /// A number that is another one whenever anything was changed.
+    pub(super) fn changes(&self) -> u64 {
+        self.inner().changes
     }
 
     pub(super) fn fill(&self, full: bool) {
@@ -118,7 +146,8 @@ impl SimDisk {
             if durable.is_some_and(|durable| durable.bytes == file.bytes) {
                 continue;
             }
-            let kept = durable.filter(|durable| file.bytes.starts_with(&durable.bytes)).map_or(0, |it| it.bytes.len());
+            // What both have reached the disk before, also where something torn behind it was cut off.
+            let kept = durable.map_or(0, |durable| common(&durable.bytes, &file.bytes));
             let bytes = match chance.u8(0..4) {
                 0 => continue,
                 1 => file.bytes.clone(),
@@ -140,7 +169,8 @@ impl SimDisk {
     pub(super) fn durable_journal(&self, execution: &str) -> String {
         let end = Path::new(execution).join("journal.jsonl");
         let inner = self.inner();
-        let found = inner.durable.iter().find(|(path, _)| path.ends_with(&end)).map(|(_, file)| &file.bytes[..]);
+        let found =
+            inner.durable.iter().find(|(path, _)| Path::new(path).ends_with(&end)).map(|(_, file)| &file.bytes[..]);
         let bytes = found.unwrap_or_default();
         String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(4_000)..]).into_owned()
     }
@@ -153,9 +183,9 @@ impl SimDisk {
     /// Somebody who is not the owner removes a folder.
     pub(super) fn wipe(&self, folder: &Path) {
         let mut inner = self.inner();
-        inner.files.retain(|path, _| !path.starts_with(folder));
-        inner.durable.retain(|path, _| !path.starts_with(folder));
-        inner.folders.retain(|path| !path.starts_with(folder));
+        inner.files.retain(|path, _| !Path::new(path).starts_with(folder));
+        inner.durable.retain(|path, _| !Path::new(path).starts_with(folder));
+        inner.folders.retain(|path| !Path::new(path).starts_with(folder));
         inner.changes += 1;
     }
 }
@@ -163,30 +193,31 @@ impl SimDisk {
 impl Disk for SimDisk {
     fn kind(&self, path: &Path) -> Option<Kind> {
         let inner = self.inner();
-        let is_file = inner.files.contains_key(path);
-        is_file.then_some(Kind::File).or_else(|| inner.folders.contains(path).then_some(Kind::Folder))
+        let is_file = inner.files.contains_key(path.as_os_str());
+        is_file.then_some(Kind::File).or_else(|| inner.folders.contains(path.as_os_str()).then_some(Kind::Folder))
     }
 
     fn is_folder(&self, path: &Path) -> bool {
-        self.inner().folders.contains(path)
+        self.inner().folders.contains(path.as_os_str())
     }
 
     fn read(&self, path: &Path, _: u64) -> Result<Vec<u8>, FileError> {
-        let found = self.inner().files.get(path).map(|file| file.bytes.clone());
+        let found = self.inner().files.get(path.as_os_str()).map(|file| file.bytes.clone());
         found.ok_or_else(|| error("read", path, io::ErrorKind::NotFound))
     }
 
     fn list(&self, folder: &Path) -> Result<Vec<PathBuf>, FileError> {
         let inner = self.inner();
         let all = inner.files.keys().chain(&inner.folders);
-        let mut found: Vec<PathBuf> = all.filter(|path| path.parent() == Some(folder)).cloned().collect();
+        let paths = all.map(|path| Path::new(path)).filter(|path| path.parent() == Some(folder));
+        let mut found: Vec<PathBuf> = paths.map(Path::to_path_buf).collect();
         found.sort();
         Ok(found)
     }
 
     fn stamp(&self, path: &Path) -> Option<Stamp> {
         let inner = self.inner();
-        inner.files.get(path).map(|file| (0, file.id, file.bytes.len() as u64, 0, 0))
+        inner.files.get(path.as_os_str()).map(|file| (0, file.id, file.bytes.len() as u64, 0, 0))
     }
 
     fn modified(&self, _: &Path) -> Option<Timestamp> {
@@ -227,7 +258,7 @@ impl Disk for SimDisk {
     fn ensure_folder(&self, path: &Path) -> Result<(), FileError> {
         let mut inner = self.inner();
         for folder in path.ancestors() {
-            inner.folders.insert(folder.to_path_buf());
+            inner.folders.insert(folder.into());
         }
         Ok(())
     }
@@ -239,20 +270,19 @@ impl Disk for SimDisk {
     fn rename(&self, from: &Path, to: &Path) -> Result<(), FileError> {
         let mut inner = self.inner();
         inner.alive(from)?;
-        let moved = |path: &Path| {
-            path.strip_prefix(from)
-                .ok()
-                .map(|rest| if rest == Path::new("") { to.to_path_buf() } else { to.join(rest) })
+        let moved = |path: OsString| match Path::new(&path).strip_prefix(from) {
+            Ok(rest) if rest == Path::new("") => to.into(),
+            Ok(rest) => to.join(rest).into(),
+            Err(_) => path,
         };
-        for durable in [false, true] {
-            let files = if durable { &mut inner.durable } else { &mut inner.files };
-            *files =
-                std::mem::take(files).into_iter().map(|(path, file)| (moved(&path).unwrap_or(path), file)).collect();
+        let Inner { files, durable, folders, .. } = &mut *inner;
+        for files in [files, durable] {
+            *files = std::mem::take(files).into_iter().map(|(path, file)| (moved(path), file)).collect();
         }
-        inner.folders = inner.folders.iter().map(|path| moved(path).unwrap_or_else(|| path.clone())).collect();
+        *folders = std::mem::take(folders).into_iter().map(moved).collect();
         // What is renamed durably has its content on the disk in our use of it.
-        if let Some(file) = inner.files.get(to).cloned() {
-            inner.durable.insert(to.to_path_buf(), file);
+        if let Some(file) = inner.files.get(to.as_os_str()).cloned() {
+            inner.durable.insert(to.into(), file);
         }
         Ok(())
     }
@@ -260,8 +290,8 @@ impl Disk for SimDisk {
     fn remove(&self, path: &Path) -> Result<(), FileError> {
         let mut inner = self.inner();
         inner.alive(path)?;
-        inner.files.remove(path);
-        inner.durable.remove(path);
+        inner.files.remove(path.as_os_str());
+        inner.durable.remove(path.as_os_str());
         Ok(())
     }
 
@@ -278,8 +308,8 @@ impl Disk for SimDisk {
     fn sync_all(&self, paths: &[PathBuf]) -> Result<(), FileError> {
         let mut inner = self.inner();
         for path in paths {
-            if let Some(file) = inner.files.get(path).cloned() {
-                inner.durable.insert(path.clone(), file);
+            if let Some(file) = inner.files.get(path.as_os_str()).cloned() {
+                inner.durable.insert(path.into(), file);
             }
         }
         Ok(())
@@ -288,43 +318,43 @@ impl Disk for SimDisk {
     fn append_to(&self, path: &Path, _: Privacy) -> Result<Box<dyn Growing>, FileError> {
         let mut inner = self.inner();
         inner.write(path)?;
-        if !inner.files.contains_key(path) {
+        if !inner.files.contains_key(path.as_os_str()) {
             inner.put(path, b"", true);
         }
-        let id = inner.files[path].id;
+        let id = inner.files[path.as_os_str()].id;
         Ok(Box::new(Tail { disk: self.clone(), path: path.to_path_buf(), id }))
     }
 
     fn lock(&self, path: &Path, _: Timestamp) -> Result<Box<dyn Held>, LockError> {
         let mut inner = self.inner();
-        if inner.locked.contains_key(path) && inner.wrong != Some(Wrong::LetsEverybodyIn) {
+        if inner.locked.contains_key(path.as_os_str()) && inner.wrong != Some(Wrong::LetsEverybodyIn) {
             return Err(LockError::Held { path: path.to_path_buf(), holder: None });
         }
         Ok(Box::new(take(&mut inner, path, self.clone())))
     }
 
     fn holder(&self, path: &Path) -> Result<Option<Holder>, FileError> {
-        let held = self.inner().locked.contains_key(path);
+        let held = self.inner().locked.contains_key(path.as_os_str());
         Ok(held.then_some(Holder { pid: 1, since: Timestamp::UNIX_EPOCH, ending: false }))
     }
 
     fn lock_folder(&self, folder: &Path) -> Result<Option<Box<dyn Debug + Send + Sync>>, FileError> {
         let mut inner = self.inner();
-        if inner.locked.contains_key(folder) && inner.wrong != Some(Wrong::LetsEverybodyIn) {
+        if inner.locked.contains_key(folder.as_os_str()) && inner.wrong != Some(Wrong::LetsEverybodyIn) {
             return Ok(None);
         }
         Ok(Some(Box::new(take(&mut inner, folder, self.clone()))))
     }
 
     fn is_folder_locked(&self, folder: &Path) -> Result<bool, FileError> {
-        Ok(self.inner().locked.contains_key(folder))
+        Ok(self.inner().locked.contains_key(folder.as_os_str()))
     }
 }
 
 fn take(inner: &mut Inner, path: &Path, disk: SimDisk) -> SimLock {
     inner.owners += 1;
     let owner = inner.owners;
-    inner.locked.insert(path.to_path_buf(), owner);
+    inner.locked.insert(path.into(), owner);
     SimLock { disk, path: path.to_path_buf(), owner }
 }
 
@@ -342,15 +372,15 @@ impl Held for SimLock {
 
     fn has_its_name(&self) -> bool {
         let inner = self.disk.inner();
-        inner.wrong == Some(Wrong::LetsEverybodyIn) || inner.locked.get(&self.path) == Some(&self.owner)
+        inner.wrong == Some(Wrong::LetsEverybodyIn) || inner.locked.get(self.path.as_os_str()) == Some(&self.owner)
     }
 }
 
 impl Drop for SimLock {
     fn drop(&mut self) {
         let mut inner = self.disk.inner();
-        if inner.locked.get(&self.path) == Some(&self.owner) {
-            inner.locked.remove(&self.path);
+        if inner.locked.get(self.path.as_os_str()) == Some(&self.owner) {
+            inner.locked.remove(self.path.as_os_str());
         }
     }
 }
@@ -367,7 +397,7 @@ impl Growing for Tail {
         let mut inner = self.disk.inner();
         inner.write(&self.path)?;
         let id = self.id;
-        let ours = inner.files.get_mut(&self.path).filter(|file| file.id == id);
+        let ours = inner.files.get_mut(self.path.as_os_str()).filter(|file| file.id == id);
         if let Some(file) = ours {
             file.bytes.extend_from_slice(bytes);
         }
@@ -377,17 +407,20 @@ impl Growing for Tail {
     fn sync(&self) -> Result<(), FileError> {
         let mut inner = self.disk.inner();
         inner.alive(&self.path)?;
-        let ours = inner.files.get(&self.path).filter(|file| file.id == self.id).cloned();
-        if let Some(file) = ours.filter(|_| inner.wrong != Some(Wrong::NeverSyncs)) {
-            inner.durable.insert(self.path.clone(), file);
+        let Inner { files, durable, wrong, .. } = &mut *inner;
+        let ours =
+            files.get(self.path.as_os_str()).filter(|file| file.id == self.id && *wrong != Some(Wrong::NeverSyncs));
+        if let Some(file) = ours {
+            durable.entry(self.path.as_os_str().into()).or_default().clone_from(file);
         }
         Ok(())
     }
 
     fn cut_to(&self, length: u64) -> Result<(), FileError> {
         let mut inner = self.disk.inner();
+        inner.alive(&self.path)?;
         let keeps = inner.wrong == Some(Wrong::KeepsTears);
-        if let Some(file) = inner.files.get_mut(&self.path).filter(|file| file.id == self.id && !keeps) {
+        if let Some(file) = inner.files.get_mut(self.path.as_os_str()).filter(|file| file.id == self.id && !keeps) {
             file.bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
         }
         Ok(())
@@ -395,7 +428,7 @@ impl Growing for Tail {
 
     fn length_of_name(&self) -> Result<Option<u64>, FileError> {
         let inner = self.disk.inner();
-        let named = inner.files.get(&self.path).filter(|file| file.id == self.id);
+        let named = inner.files.get(self.path.as_os_str()).filter(|file| file.id == self.id);
         Ok(named.map(|file| file.bytes.len() as u64))
     }
 }

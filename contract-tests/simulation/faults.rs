@@ -7,7 +7,8 @@ use loa::runner::decide::{Attempt, Live, Rules, Step, Survey, decide, ended, ski
 use loa::runner::{After, Thinking};
 
 use super::disk::{self, SimDisk};
-use super::world::{self, Truth};
+use super::truth::Truth;
+use super::world;
 
 /// Something that is wrong.
 #[derive(Debug, Clone, Copy)]

@@ -10,9 +10,11 @@
 
 #![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a test reads its environment and tells a story")]
 
+mod checks;
 mod disk;
 mod faults;
 mod story;
+mod truth;
 mod world;
 
 use std::collections::BTreeMap;

@@ -18,7 +18,8 @@ use loa::system::process::Interrupt;
 
 use super::disk::SimDisk;
 use super::faults::Fault;
-use super::world::{Settings, Truth, World, answer, workspace};
+use super::truth::{Settings, Truth};
+use super::world::{World, answer, workspace};
 
 /// More sessions than any lawful story has.
 const SESSIONS: usize = 80;
@@ -75,6 +76,8 @@ struct Teller {
     rules: Rules,
     fault: Option<Fault>,
     sessions: u32,
+    /// The journal as it was read last, and when that was.
+    known: RefCell<(u64, Option<Rc<Recorded>>)>,
 }
 
 /// Tells the story of a seed.
@@ -87,7 +90,15 @@ pub(super) fn tell(seed: u64, fault: Option<Fault>, tells: bool) -> Story {
     let (settings, rules) = draw(&mut rng);
     let wall: Timestamp = "2126-01-01T00:00:00Z".parse().expect("a time");
     let truth = Truth::new(rng, wall, settings, tells);
-    let mut teller = Teller { disk, truth: Rc::new(RefCell::new(truth)), layout, rules, fault, sessions: 0 };
+    let mut teller = Teller {
+        disk,
+        truth: Rc::new(RefCell::new(truth)),
+        layout,
+        rules,
+        fault,
+        sessions: 0,
+        known: RefCell::default(),
+    };
     if let Some(fault) = fault {
         fault.plant(&teller.disk, &mut teller.truth.borrow_mut());
     }
@@ -105,7 +116,7 @@ fn draw(rng: &mut fastrand::Rng) -> (Settings, Rules) {
     let first = rng.usize(0..=Phase::ALL.len() - count);
     let phases = Phase::ALL[first..first + count].to_vec();
     let skipped: BTreeSet<Phase> = phases.iter().copied().filter(|_| rng.u8(0..12) == 0).collect();
-    let (retries, timeout) = (rng.u32(0..=3), Duration::from_secs(rng.u64(30..200)));
+    let (retries, timeout) = (rng.u32(0..=3), Duration::from_secs(rng.u64(10..60)));
     let stage = |phase: &Phase| Stage {
         phase: *phase,
         work: Some(Work::Command(vec!["work".to_owned()])),
@@ -118,7 +129,8 @@ fn draw(rng: &mut fastrand::Rng) -> (Settings, Rules) {
         skip: skipped.contains(phase),
     };
     let plan = Plan::new(phases.iter().map(stage).collect()).expect("a plan");
-    let triggers = TriggerLimits { timeout: Duration::from_secs(rng.u64(200..20_000)), ..TriggerLimits::default() };
+    let timeout_of_run = Duration::from_secs(rng.u64(60..6_000));
+    let triggers = TriggerLimits { max_loops: rng.u32(1..=3), timeout: timeout_of_run, ..TriggerLimits::default() };
     let bounds = Bounds {
         triggers,
         context: ContextLimits { soft: 1, hard: 2 },
@@ -167,9 +179,19 @@ impl Teller {
         Place::find_on(self.layout.disk().clone(), workspace(), Some(&base)).expect("readable")
     }
 
-    fn recorded(&self) -> Option<Recorded> {
+    /// What the journal says; it is read when something changed on the disk.
+    fn recorded(&self) -> Option<Rc<Recorded>> {
+        let changes = self.disk.changes();
+        let (when, known) = self.known.borrow().clone();
+        if known.is_some() && when == changes {
+            return known;
+        }
         match FileStore::new(self.place(), self.layout.clone()).current() {
-            Ok(recorded) => recorded,
+            Ok(recorded) => {
+                let recorded = recorded.map(Rc::new);
+                *self.known.borrow_mut() = (changes, recorded.clone());
+                recorded
+            }
             Err(error) => {
                 self.truth.borrow_mut().breaks(format!("the journal cannot be read: {error}"));
                 None
@@ -178,8 +200,9 @@ impl Teller {
     }
 
     fn learn(&self, power: bool) {
-        let envelopes = self.recorded().map(|recorded| recorded.envelopes).unwrap_or_default();
-        self.truth.borrow_mut().compare(&envelopes, power);
+        let recorded = self.recorded();
+        let envelopes = recorded.as_ref().map_or(&[][..], |recorded| &recorded.envelopes);
+        self.truth.borrow_mut().compare(envelopes, power);
     }
 
     fn answer(&self, calls: u32) {
@@ -272,7 +295,7 @@ impl Teller {
         let now = self.truth.borrow().wall;
         let mut store = FileStore::new(self.place(), self.layout.clone());
         let claimed = store.claim(now, false).map_err(|error| error.to_string())?;
-        let there = store.current().map_err(|error| error.to_string())?.is_some();
+        let there = self.recorded().is_some();
         let mode = if there { Mode::Resume(None) } else { Mode::New };
         let thinking = self.fault.map_or(THINKING, |fault| fault.apply(THINKING));
         let opening = Opening {

@@ -1,9 +1,9 @@
 //! What checkpoints say about files, against the files.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 
+use base16ct::lower::encode_string;
 use camino::{Utf8Component, Utf8Path};
 use sha2::{Digest, Sha256};
 
@@ -91,10 +91,7 @@ fn hash_lie(claim: &Claim, path: &Utf8Path) -> Option<Diagnostic> {
     const LARGEST: u64 = 256 << 20;
     let (said, span) = claim.hash.as_ref()?;
     let content = files::read(path.as_std_path(), LARGEST).ok()?;
-    let hash = Sha256::digest(&content).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    });
+    let hash = encode_string(&Sha256::digest(&content));
     (hash != *said).then(|| {
         Diagnostic::warning(ARTIFACT_LIES.id, format!("`{}` has another content than the checkpoint says", claim.path))
             .at(*span)

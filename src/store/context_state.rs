@@ -1,9 +1,8 @@
 //! `.loa-checkpoint/context-state.yaml` (Context Signals Interface): the last known state of the context.
 
-use super::format::{project, read, yaml_for};
+use super::format::{project, read_own, yaml_for};
 use super::{Layout, StoreError};
 use crate::contract::ContextState;
-use crate::schema::{CONTEXT_STATE, Checker};
 use crate::system::files::Privacy;
 
 /// The newest version of the format.
@@ -24,5 +23,5 @@ pub fn write_context_state(layout: &Layout, state: &ContextState) -> Result<(), 
 /// # Errors
 /// [`StoreError`], also when it comes from a newer version.
 pub fn read_context_state(layout: &Layout) -> Result<Option<ContextState>, StoreError> {
-    read(layout.disk().as_ref(), &layout.context_state(), &Checker::new(&CONTEXT_STATE), Some(CONTEXT_STATE_VERSION))
+    read_own(layout.disk().as_ref(), &layout.context_state(), CONTEXT_STATE_VERSION)
 }

@@ -41,7 +41,7 @@ impl Journal {
     /// # Errors
     /// [`StoreError`].
     pub fn resume(mut store: Box<dyn RunStore>, recorded: &Recorded) -> Result<Self, StoreError> {
-        store.open(&recorded.state.execution_id)?;
+        store.open(recorded)?;
         let state = recorded.state.clone();
         let last_at = recorded.envelopes.last().map_or(state.started_at, |newest| newest.at);
         Ok(Self { store, epoch: state.epoch + 1, state, last_at })

@@ -96,11 +96,11 @@ pub trait RunStore: Debug {
     /// [`StoreError`]; the present one stays the present one then.
     fn begin(&mut self, execution: &ExecutionId, first: &Envelope) -> Result<(), StoreError>;
 
-    /// Opens the journal of an execution to append to it. A torn end is cut off.
+    /// Opens the journal of an execution, as it was read, to append to it. A torn end is cut off.
     ///
     /// # Errors
     /// [`StoreError`].
-    fn open(&mut self, execution: &ExecutionId) -> Result<(), StoreError>;
+    fn open(&mut self, recorded: &Recorded) -> Result<(), StoreError>;
 
     /// Appends events to the execution that was begun or opened.
     ///
@@ -139,6 +139,8 @@ pub struct Recorded {
     pub heads: Vec<Head>,
     /// The newest hash.
     pub head: Head,
+    /// The bytes of the journal; `None` when its end is torn.
+    pub length: Option<u64>,
 }
 
 /// One execution in a list.

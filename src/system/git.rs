@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
+use base16ct::lower::encode_string;
 use sha2::{Digest, Sha256};
 
 /// The state of a work tree: its commit and a digest of everything that differs from it.
@@ -37,7 +38,7 @@ pub fn snapshot(folder: &Path, except: &[&str]) -> Option<Snapshot> {
         digest.update(describe(folder, name));
     }
     let head = head.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
-    Some(Snapshot { head, tree: hex(&digest.finalize()) })
+    Some(Snapshot { head, tree: encode_string(&digest.finalize()) })
 }
 
 /// Whether git would leave a path of the folder alone; `None` when there is no repository or no git.
@@ -46,10 +47,6 @@ pub fn is_ignored(folder: &Path, path: &str) -> Option<bool> {
     git(folder, &["rev-parse", "--git-dir"])?;
     // A folder that is not there yet is matched by a rule for folders only when it is named as one.
     Some(git(folder, &["check-ignore", "-q", "--no-index", &format!("{path}/")]).is_some())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 fn describe(folder: &Path, name: &[u8]) -> String {

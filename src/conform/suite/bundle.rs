@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use base16ct::lower::encode_string;
 use camino::{Utf8Path, Utf8PathBuf};
 use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
@@ -115,7 +116,7 @@ impl Files {
                 hasher.update(part);
             }
         }
-        hex(&hasher.finalize())
+        encode_string(&hasher.finalize())
     }
 
     /// Those that candidates are judged by: ledger, claims and cases.
@@ -207,15 +208,7 @@ pub fn line_hash(line: &str) -> String {
 
 /// SHA-256 in hex.
 pub(in crate::conform) fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string does not fail");
-        text
-    })
+    encode_string(&Sha256::digest(bytes))
 }
 
 fn gather(dir: &Dir<'_>, below: &Utf8Path, all: &mut BTreeMap<Utf8PathBuf, Vec<u8>>) {

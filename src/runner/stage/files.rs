@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use camino::Utf8Path;
 use serde_json::Value;
@@ -57,12 +58,13 @@ impl StageFiles {
 
     /// What the stage left in its result file, without secrets: `None` when nothing, the reason when it cannot be used.
     pub(super) fn read_result(&self, redactor: &Redactor) -> Result<Option<PhaseResult>, String> {
+        static CHECKER: LazyLock<Checker> = LazyLock::new(|| Checker::new(&PHASE_RESULT));
         let bytes = match files::read(&self.result, LONGEST_RESULT) {
             Err(error) if error.is_not_found() => return Ok(None),
             bytes => bytes.map_err(|error| format!("{error}: {}", error.source))?,
         };
         let budget = Budget { bytes: LONGEST_RESULT, ..Budget::default() };
-        let read = Checker::new(&PHASE_RESULT).read(&bytes, Utf8Path::new("result.json"), &budget);
+        let read = CHECKER.read(&bytes, Utf8Path::new("result.json"), &budget);
         read.map(|result| Some(without_secrets(&result, redactor))).map_err(|findings| {
             let said: Vec<String> = findings.iter().map(|finding| finding.message.clone()).collect();
             redactor.text(&said.join("; "))

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base16ct::lower::encode_string;
 use sha2::{Digest, Sha256};
 
 use crate::events::{EVENT_VERSION, Envelope};
@@ -41,7 +42,7 @@ impl Head {
 
     fn of(before: &Self, body: &[u8]) -> Self {
         let digest = Sha256::new().chain_update(before.0.as_bytes()).chain_update(body).finalize();
-        Self(digest.iter().fold(String::with_capacity(64), |text, byte| text + &format!("{byte:02x}")))
+        Self(encode_string(&digest))
     }
 }
 
@@ -91,16 +92,19 @@ fn parse(bytes: &[u8], before: &Head, seq: u64) -> Result<(Envelope, Head), Unus
     struct Version {
         version: u64,
     }
-    let version: Version = serde_json::from_slice(bytes).map_err(|_| Unusable::Torn)?;
-    if version.version > u64::from(EVENT_VERSION) {
-        return Err(Unusable::Newer(version.version));
-    }
-    let (body, tail) = bytes.split_at_checked(bytes.len().saturating_sub(TAIL)).ok_or(Unusable::Edited)?;
+    let (body, tail) = bytes.split_at_checked(bytes.len().saturating_sub(TAIL)).ok_or(Unusable::Torn)?;
     let body = [body, b"}"].concat();
     let head = Head::of(before, &body);
     let expected = [SEPARATOR, head.0.as_bytes(), b"\"}"].concat();
-    let envelope: Envelope = serde_json::from_slice(&body).map_err(|_| Unusable::Edited)?;
-    if tail != expected || envelope.seq != seq { Err(Unusable::Edited) } else { Ok((envelope, head)) }
+    if tail == expected
+        && let Ok(envelope) = serde_json::from_slice::<Envelope>(&body)
+        && envelope.version <= EVENT_VERSION
+        && envelope.seq == seq
+    {
+        return Ok((envelope, head));
+    }
+    let version: Version = serde_json::from_slice(bytes).map_err(|_| Unusable::Torn)?;
+    Err(if version.version > u64::from(EVENT_VERSION) { Unusable::Newer(version.version) } else { Unusable::Edited })
 }
 
 /// Whether nothing in these lines was ever acknowledged: no event that is synced but, at most, the very last one.
@@ -169,20 +173,24 @@ pub(super) struct OpenJournal {
 impl OpenJournal {
     /// Creates the journal with its first event, durably. The folder must exist.
     pub(super) fn create(disk: &Arc<dyn Disk>, path: &Path, first: &Envelope) -> Result<Self, StoreError> {
-        let (bytes, _) = line(first, &Head::default());
+        let (bytes, head) = line(first, &Head::default());
         disk.create_durably(path, &bytes, Privacy::Private)?;
-        let contents = read(disk.as_ref(), path)?.ok_or(StoreError::Superseded { epoch: first.epoch })?;
-        Self::open(disk, path, &contents)
+        Self::at_end(disk, path, bytes.len() as u64, head)
     }
 
-    /// Opens a journal that was read, to append to it. A torn end is cut off first.
+    /// Opens a journal that its owner read, to append to it. A torn end is cut off first.
     pub(super) fn open(disk: &Arc<dyn Disk>, path: &Path, contents: &Contents) -> Result<Self, StoreError> {
-        let file = disk.append_to(path, Privacy::Private)?;
+        let journal = Self::at_end(disk, path, contents.length, contents.head())?;
         if contents.torn {
-            file.cut_to(contents.length)?;
+            journal.file.cut_to(contents.length)?;
         }
-        let (disk, path) = (disk.clone(), path.to_path_buf());
-        Ok(Self { disk, path, file, length: contents.length, head: contents.head(), broken: false })
+        Ok(journal)
+    }
+
+    /// Opens a journal of so many bytes and this head. When it has become another one, nothing is appended to it.
+    pub(super) fn at_end(disk: &Arc<dyn Disk>, path: &Path, length: u64, head: Head) -> Result<Self, StoreError> {
+        let file = disk.append_to(path, Privacy::Private)?;
+        Ok(Self { disk: disk.clone(), path: path.to_path_buf(), file, length, head, broken: false })
     }
 
     pub(super) fn head(&self) -> &Head {

@@ -101,7 +101,8 @@ impl FileStore {
         let head = contents.head();
         let state = State::fold(&contents.envelopes);
         // A journal whose very first event was torn has begun nothing.
-        Ok(state.map(|state| Recorded { state, envelopes: contents.envelopes, heads: contents.heads, head }))
+        let length = (!contents.torn).then_some(contents.length);
+        Ok(state.map(|state| Recorded { state, envelopes: contents.envelopes, heads: contents.heads, head, length }))
     }
 }
 
@@ -190,11 +191,18 @@ impl RunStore for FileStore {
         Ok(self.disk().write_durably(&self.place.current(), name.as_bytes(), Privacy::Private)?)
     }
 
-    fn open(&mut self, execution: &ExecutionId) -> Result<(), StoreError> {
+    fn open(&mut self, recorded: &Recorded) -> Result<(), StoreError> {
         self.held()?;
-        let path = self.place.journal(execution);
-        let contents = read(self.disk(), &path)?.ok_or(StoreError::Superseded { epoch: 0 })?;
-        self.journal = Some(OpenJournal::open(self.place.disk(), &path, &contents)?);
+        let path = self.place.journal(&recorded.state.execution_id);
+        let disk = self.place.disk();
+        self.journal = Some(match recorded.length {
+            Some(length) => OpenJournal::at_end(disk, &path, length, recorded.head.clone())?,
+            // Only what is torn now, while nobody else may write, is cut off.
+            None => {
+                let contents = read(disk.as_ref(), &path)?.ok_or(StoreError::Superseded { epoch: 0 })?;
+                OpenJournal::open(disk, &path, &contents)?
+            }
+        });
         Ok(())
     }
 
