@@ -75,18 +75,18 @@ impl Truth {
     }
 
     fn draw(&mut self, phase: Phase) {
-        let outcome = match self.rng.u8(0..20) {
-            0..=11 => StageOutcome::exited(0),
-            12..=15 => StageOutcome::exited(1),
-            16 => StageOutcome::exited(2),
-            17 => StageOutcome::exited(i32::from(self.rng.u8(3..))),
-            18 => StageOutcome::signalled("KILL"),
+        let outcome = match self.rng.u8(0..30) {
+            end if end <= 21 || !self.disturbs() => StageOutcome::exited(0),
+            22..=25 => StageOutcome::exited(1),
+            26 => StageOutcome::exited(2),
+            27 => StageOutcome::exited(i32::from(self.rng.u8(3..))),
+            28 => StageOutcome::signalled("KILL"),
             _ => StageOutcome::spawn_failed("no such file"),
         };
         let limit = u64::try_from(self.settings.timeout.as_millis()).expect("minutes");
-        let lasts = match self.rng.u8(0..10) {
-            0..=5 => self.rng.u64(1..limit / 10),
-            6..=8 => self.rng.u64(1..limit),
+        let lasts = match self.rng.u8(0..30) {
+            0..=21 => self.rng.u64(1..limit / 10),
+            22..=28 => self.rng.u64(1..limit),
             _ => self.rng.u64(limit..2 * limit),
         };
         let overflows = self.rng.u8(0..60) == 0;

@@ -209,7 +209,7 @@ impl Disk for SimDisk {
     fn list(&self, folder: &Path) -> Result<Vec<PathBuf>, FileError> {
         let inner = self.inner();
         let all = inner.files.keys().chain(&inner.folders);
-        let paths = all.map(|path| Path::new(path)).filter(|path| path.parent() == Some(folder));
+        let paths = all.map(Path::new).filter(|path| path.parent() == Some(folder));
         let mut found: Vec<PathBuf> = paths.map(Path::to_path_buf).collect();
         found.sort();
         Ok(found)

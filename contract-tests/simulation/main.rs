@@ -13,6 +13,7 @@
 mod checks;
 mod disk;
 mod faults;
+mod session;
 mod story;
 mod truth;
 mod world;
@@ -20,7 +21,7 @@ mod world;
 use std::collections::BTreeMap;
 use std::env;
 
-use story::{Story, tell};
+use story::{Story, shrink, tell};
 
 fn number(name: &str) -> Option<u64> {
     env::var(name).ok()?.parse().ok()
@@ -32,8 +33,12 @@ fn run(first: u64, stories: u64) -> BTreeMap<&'static str, u64> {
     for seed in first..first + stories {
         let Story { broken, happened, .. } = tell(seed, None, false);
         if let Some(why) = broken {
-            let story = tell(seed, None, true).lines;
-            panic!("seed {seed}: {why}\n{}", story.join("\n"));
+            let shrunk = shrink(seed, None);
+            panic!(
+                "seed {seed}: {why}\nwith no more than {} disturbances:\n{}",
+                shrunk.disturbances,
+                shrunk.lines.join("\n")
+            );
         }
         for (what, times) in happened {
             *tally.entry(what).or_default() += times;
@@ -44,7 +49,7 @@ fn run(first: u64, stories: u64) -> BTreeMap<&'static str, u64> {
 
 #[test]
 fn many_stories_keep_what_they_promise() {
-    let stories = number("SIMULATION_STORIES").unwrap_or(2_000);
+    let stories = number("SIMULATION_STORIES").unwrap_or(20_000);
     let first = number("SIMULATION_FIRST").unwrap_or(0);
     let tally = run(first, stories);
     for (what, times) in &tally {
@@ -63,6 +68,20 @@ fn one_story() {
     println!("{}", story.lines.join("\n"));
     assert_eq!(story.broken, None);
     assert_eq!(tell(seed, None, true).lines, story.lines, "a seed tells one story");
+}
+
+#[test]
+fn a_story_that_breaks_a_promise_shrinks() {
+    let (mut before, mut after) = (0, 0);
+    for (name, fault, seed) in faults::all() {
+        let (whole, shrunk) = (tell(seed, Some(fault), false), shrink(seed, Some(fault)));
+        assert!(shrunk.broken.is_some(), "{name}: what is left breaks a promise still");
+        assert!(shrunk.disturbances <= whole.disturbances, "{name}");
+        println!("{name}: {} disturbances of {}", shrunk.disturbances, whole.disturbances);
+        before += whole.disturbances;
+        after += shrunk.disturbances;
+    }
+    assert!(after * 2 < before, "{after} disturbances are left of {before}");
 }
 
 /// Every planted fault is found under its recorded seed, by what it breaks.

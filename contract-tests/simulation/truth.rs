@@ -64,6 +64,12 @@ pub(super) struct Truth {
     pub(super) tally: BTreeMap<&'static str, u64>,
     pub(super) settings: Settings,
     pub(super) wrong: Option<Wrong>,
+    /// How many disturbances there might have been until now.
+    pub(super) disturbances: u32,
+    /// How many of them there were.
+    pub(super) disturbed: u32,
+    /// The disturbances, by number, that are left out of this story.
+    pub(super) left_out: BTreeSet<u32>,
 }
 
 /// What a story is about.
@@ -75,6 +81,8 @@ pub(super) struct Settings {
     pub(super) timeout: Duration,
     pub(super) max_loops: u32,
     pub(super) approval: bool,
+    /// Before so many writes most sessions die, unless they are over before.
+    pub(super) lives: u64,
 }
 /// How long a session may go on when somebody wants its end.
 const PATIENCE: Duration = Duration::from_secs(70);
@@ -105,7 +113,19 @@ impl Truth {
             tally: BTreeMap::new(),
             settings,
             wrong: None,
+            disturbances: 0,
+            disturbed: 0,
+            left_out: BTreeSet::new(),
         }
+    }
+
+    /// Something is about to go wrong: whether it does.
+    pub(super) fn disturbs(&mut self) -> bool {
+        let number = self.disturbances;
+        self.disturbances += 1;
+        let disturbs = !self.left_out.contains(&number);
+        self.disturbed += u32::from(disturbs);
+        disturbs
     }
 
     /// Somebody sets the calendar.
@@ -171,7 +191,7 @@ impl Truth {
         }
         self.expected = Some(job.outcome.exit);
         self.tell(|| format!("{} ends: {:?}", job.phase, job.outcome.exit));
-        Fact::Ended(Box::new(super::story::attempt(Ok(job.outcome.clone()))))
+        Fact::Ended(Box::new(super::session::attempt(Ok(job.outcome.clone()))))
     }
 
     /// A stage was told to end.
@@ -187,7 +207,7 @@ impl Truth {
             }
         }
         self.tell(|| format!("{} is stopped: {stop:?}", job.phase));
-        Fact::Ended(Box::new(super::story::attempt(Err(stop))))
+        Fact::Ended(Box::new(super::session::attempt(Err(stop))))
     }
 
     /// A session ended: nobody waits for that any more.

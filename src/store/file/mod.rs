@@ -195,14 +195,14 @@ impl RunStore for FileStore {
         self.held()?;
         let path = self.place.journal(&recorded.state.execution_id);
         let disk = self.place.disk();
-        self.journal = Some(match recorded.length {
-            Some(length) => OpenJournal::at_end(disk, &path, length, recorded.head.clone())?,
+        let journal = if let Some(length) = recorded.length {
+            OpenJournal::at_end(disk, &path, length, recorded.head.clone())?
+        } else {
             // Only what is torn now, while nobody else may write, is cut off.
-            None => {
-                let contents = read(disk.as_ref(), &path)?.ok_or(StoreError::Superseded { epoch: 0 })?;
-                OpenJournal::open(disk, &path, &contents)?
-            }
-        });
+            let contents = read(disk.as_ref(), &path)?.ok_or(StoreError::Superseded { epoch: 0 })?;
+            OpenJournal::open(disk, &path, &contents)?
+        };
+        self.journal = Some(journal);
         Ok(())
     }
 

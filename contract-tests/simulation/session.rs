@@ -1,0 +1,237 @@
+//! One session of a story: it begins, is disturbed, and is over, fails or dies.
+
+use loa::contract::{ExecutionId, SessionId};
+use loa::events::{RunOrigin, RunStatus};
+use loa::policy::StageOutcome;
+use loa::runner::decide::{Attempt, Stop};
+use loa::runner::{Dispatcher, Fact, Mode, Opening, THINKING, Waits};
+use loa::store::{FileStore, RunStore, compare};
+use loa::system::process::Interrupt;
+use std::time::Duration;
+
+use super::story::Teller;
+use super::world::World;
+
+/// More steps than any lawful session has.
+const STEPS: usize = 4_000;
+
+/// How a session went.
+pub(super) enum Session {
+    Over,
+    Failed,
+    Died { power: bool },
+}
+
+impl Teller {
+    pub(super) fn session(&mut self) -> Session {
+        self.sessions += 1;
+        // Two sessions of three die at some write, unless they are over before.
+        let lives = {
+            let mut truth = self.truth.borrow_mut();
+            let most = truth.settings.lives;
+            let (chance, lives) = (truth.rng.u8(0..3), truth.rng.u64(0..most));
+            (chance > 0 && truth.disturbs()).then_some(lives)
+        };
+        self.disk.die_after(lives);
+        let opened = self.open(self.sessions);
+        let went = match opened {
+            Ok(mut dispatcher) => {
+                let went = self.drive(&mut dispatcher);
+                if matches!(went, Session::Over) {
+                    self.confirm(&dispatcher);
+                }
+                went
+            }
+            Err(error) => {
+                self.truth.borrow_mut().tell(|| format!("no session: {error}"));
+                Session::Failed
+            }
+        };
+        let died = self.disk.is_dead() || matches!(went, Session::Died { .. });
+        self.disk.die_after(None);
+        if !died {
+            return went;
+        }
+        let mut truth = self.truth.borrow_mut();
+        let power = truth.rng.bool();
+        truth.count(if power { "power cuts" } else { "deaths" });
+        truth.tell(|| if power { "the power is cut".to_owned() } else { "the process dies".to_owned() });
+        self.disk.release_locks();
+        if power {
+            truth.job = None;
+            let mut chance = fastrand::Rng::with_seed(truth.rng.u64(..));
+            self.disk.cut_power(&mut chance);
+        }
+        Session::Died { power }
+    }
+
+    fn open(&self, number: u32) -> Result<Dispatcher<World>, String> {
+        let mut rules = self.rules.clone();
+        rules.session = SessionId::new(format!("session-{number}")).expect("not empty");
+        let now = self.truth.borrow().wall;
+        let mut store = FileStore::new(self.place(), self.layout.clone());
+        let claimed = store.claim(now, false).map_err(|error| error.to_string())?;
+        let there = self.recorded().is_some();
+        let mode = if there { Mode::Resume(None) } else { Mode::New };
+        let thinking = self.fault.map_or(THINKING, |fault| fault.apply(THINKING));
+        let opening = Opening {
+            store: Box::new(store),
+            moved_from: claimed.moved_from,
+            layout: self.layout.clone(),
+            rules,
+            thinking,
+            origin: RunOrigin::config(),
+            overrides: Vec::new(),
+            mode,
+            fresh: ExecutionId::new("exec-1").expect("not empty"),
+        };
+        let world = World { truth: self.truth.clone(), disk: self.disk.clone() };
+        Dispatcher::open(opening, world).map_err(|error| error.to_string())
+    }
+
+    /// Has the owner step until the session is over or its process is dead.
+    fn drive(&self, dispatcher: &mut Dispatcher<World>) -> Session {
+        let mut fact = Fact::Tick;
+        for _ in 0..STEPS {
+            let now = self.truth.borrow().moment();
+            let until = match dispatcher.step(now, fact) {
+                Ok(Waits::Until(until)) => until,
+                Ok(Waits::Over(_)) => return Session::Over,
+                Err(error) => {
+                    self.truth.borrow_mut().tell(|| format!("the session fails: {error}"));
+                    return Session::Failed;
+                }
+            };
+            if self.disk.is_dead() {
+                return Session::Died { power: false };
+            }
+            if self.truth.borrow().broken.is_some() {
+                return Session::Failed;
+            }
+            if let Some(over) = self.intrude(dispatcher) {
+                return over;
+            }
+            fact = self.truth.borrow_mut().next(until);
+        }
+        self.truth.borrow_mut().breaks("the session does not end");
+        Session::Failed
+    }
+
+    /// Something comes from outside.
+    fn intrude(&self, dispatcher: &mut Dispatcher<World>) -> Option<Session> {
+        let chance = self.truth.borrow_mut().rng.u16(0..600);
+        if chance > 17 || !self.truth.borrow_mut().disturbs() {
+            return None;
+        }
+        match chance {
+            0..=2 => {
+                let mut truth = self.truth.borrow_mut();
+                truth.count("halts");
+                truth.tell(|| "somebody asks for a halt".to_owned());
+                truth.ask_for_halt();
+            }
+            3..=5 => {
+                self.truth.borrow_mut().count("interrupts");
+                self.truth.borrow_mut().wants_end();
+                let now = self.truth.borrow().moment();
+                self.truth.borrow_mut().tell(|| "SIGTERM".to_owned());
+                return match dispatcher.step(now, Fact::Interrupted(Interrupt::Terminate)) {
+                    Ok(Waits::Until(_)) => None,
+                    Ok(Waits::Over(_)) => Some(Session::Over),
+                    Err(_) => Some(Session::Failed),
+                };
+            }
+            6..=8 => {
+                let mut truth = self.truth.borrow_mut();
+                truth.count("machine stood still");
+                let seconds = truth.rng.u64(30..100_000);
+                truth.tell(|| format!("everything stands still for {seconds} s"));
+                truth.stand_still(Duration::from_secs(seconds));
+            }
+            9 => {
+                self.truth.borrow_mut().count("disks full");
+                self.truth.borrow_mut().tell(|| "the disk is full".to_owned());
+                self.disk.fill(true);
+            }
+            10..=12 => return Some(Session::Died { power: false }),
+            13 => self.second_claimant(),
+            14 => return self.supersede(dispatcher),
+            15..=17 => {
+                self.truth.borrow_mut().tell(|| "a phase removes the checkpoints".to_owned());
+                self.truth.borrow_mut().count("workspaces wiped");
+                self.disk.wipe(&self.layout.checkpoints());
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn second_claimant(&self) {
+        let mut store = FileStore::new(self.place(), self.layout.clone());
+        let now = self.truth.borrow().wall;
+        match store.claim(now, false) {
+            Ok(_) if !self.disk.is_dead() => self.truth.borrow_mut().breaks("a second owner is let in"),
+            _ => self.truth.borrow_mut().count("second claimants refused"),
+        }
+    }
+
+    /// Every lock is lost, and another owner takes over. The one before may write nothing more.
+    fn supersede(&self, dispatcher: &mut Dispatcher<World>) -> Option<Session> {
+        if self.disk.is_dead() {
+            return None;
+        }
+        self.truth.borrow_mut().tell(|| "every lock is lost, and another owner takes over".to_owned());
+        self.disk.release_locks();
+        let before = self.truth.borrow().job.clone();
+        let other = self.open(1_000 + self.sessions);
+        let Ok(other) = other else { return Some(Session::Died { power: false }) };
+        self.truth.borrow_mut().count("owners superseded");
+        let seen = self.truth.borrow().seen.len();
+        let now = self.truth.borrow().moment();
+        let outcome = Ok(StageOutcome::exited(0));
+        let fact = if before.is_some() { Fact::Ended(Box::new(attempt(outcome))) } else { Fact::Tick };
+        for fact in [fact, Fact::Interrupted(Interrupt::Interrupt)] {
+            let _ = dispatcher.step(now, fact);
+        }
+        if self.truth.borrow().seen.len() != seen {
+            self.truth.borrow_mut().breaks("an owner that was superseded appends");
+        }
+        drop(other);
+        Some(Session::Died { power: false })
+    }
+
+    /// A session that ended well leaves everything as the journal has it.
+    fn confirm(&self, dispatcher: &Dispatcher<World>) {
+        if self.disk.is_dead() {
+            return;
+        }
+        let Some(recorded) = self.recorded() else { return };
+        let mut truth = self.truth.borrow_mut();
+        if recorded.state != *dispatcher.state() {
+            truth.breaks("the journal folds to another state than its owner has");
+        }
+        let wrong = compare(&self.layout, &recorded.state).into_iter().find(|mismatch| mismatch.concluded);
+        if let Some(wrong) = wrong {
+            // What somebody did after the last look is put right by the next session, but never after a success.
+            if recorded.state.status == RunStatus::Completed {
+                truth.breaks(format!("completed, and the checkpoint of {} is not as the journal has it", wrong.phase));
+            }
+        }
+        truth.confirm_end();
+    }
+}
+
+/// What an attempt left that ended so.
+pub(super) fn attempt(end: Result<StageOutcome, Stop>) -> Attempt {
+    Attempt {
+        end,
+        result: None,
+        result_refused: None,
+        stderr: String::new(),
+        wait: None,
+        said: None,
+        unverified: false,
+        context_tokens: None,
+        overflow: false,
+    }
+}
