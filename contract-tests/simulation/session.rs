@@ -25,6 +25,7 @@ pub(super) enum Session {
 impl Teller {
     pub(super) fn session(&mut self) -> Session {
         self.sessions += 1;
+        self.truth.borrow_mut().stood_still = false;
         // Two sessions of three die at some write, unless they are over before.
         let lives = {
             let mut truth = self.truth.borrow_mut();
@@ -143,9 +144,7 @@ impl Teller {
             }
             6..=8 => {
                 let mut truth = self.truth.borrow_mut();
-                truth.count("machine stood still");
                 let seconds = truth.rng.u64(30..100_000);
-                truth.tell(|| format!("everything stands still for {seconds} s"));
                 truth.stand_still(Duration::from_secs(seconds));
             }
             9 => {

@@ -38,6 +38,8 @@ pub(super) struct Truth {
     pub(super) wall: Timestamp,
     pub(super) job: Option<Job>,
     pub(super) halt: bool,
+    /// Everything stood still in this session.
+    pub(super) stood_still: bool,
     /// Since when somebody waits for the session to end.
     pub(super) wanted: Option<Duration>,
     /// The exit that the next end of an attempt has to have.
@@ -97,6 +99,7 @@ impl Truth {
             wall,
             job: None,
             halt: false,
+            stood_still: false,
             wanted: None,
             expected: None,
             seen: BTreeMap::new(),
@@ -136,7 +139,13 @@ impl Truth {
         self.not_before = None;
     }
 
+    /// Everything stands still, once in a session at most: where that is usual, it is charged.
     pub(super) fn stand_still(&mut self, time: Duration) {
+        if std::mem::replace(&mut self.stood_still, true) {
+            return;
+        }
+        self.count("machine stood still");
+        self.tell(|| format!("everything stands still for {} s", time.as_secs()));
         self.pass(time);
         self.wanted = self.wanted.map(|since| since + time);
         if let Some(job) = &mut self.job {

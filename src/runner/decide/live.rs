@@ -10,6 +10,10 @@ use crate::system::process::Interrupt;
 
 /// How late a wake-up may come before the time until then is taken for one in which we, or the whole machine, stood still.
 const LATE: Duration = Duration::from_secs(1);
+/// And how many times later than wake-ups usually come: a slow machine is late each time, and its time is charged.
+const UNUSUAL: u32 = 10;
+/// The weight of what was usual before in what is usual now, of one part more.
+const MEMORY: u32 = 7;
 
 /// Why a stage is ended before it ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +78,8 @@ pub struct Live {
     now: Moment,
     /// When we wanted to be woken at the latest.
     expected: Moment,
+    /// How late wake-ups come, on the average of the last ones.
+    usual: Duration,
 }
 
 impl Live {
@@ -91,6 +97,7 @@ impl Live {
             patience,
             now,
             expected: now,
+            usual: Duration::ZERO,
         }
     }
 
@@ -98,7 +105,11 @@ impl Live {
     pub fn pass(&mut self, now: Moment) {
         let passed = now.since(self.now);
         let late = now.since(self.expected);
-        let granted = if late > LATE { late.min(passed) } else { Duration::ZERO };
+        let stood_still = late > LATE && late > self.usual * UNUSUAL;
+        let granted = if stood_still { late.min(passed) } else { Duration::ZERO };
+        if !late.is_zero() {
+            self.usual = (self.usual * MEMORY + late) / (MEMORY + 1);
+        }
         let waits = self.running.is_some_and(|running| running.waits_since.is_some());
         if self.is_charged() && !waits {
             self.uncharged += passed.saturating_sub(granted);
@@ -194,6 +205,19 @@ mod tests {
             let began = live.running.expect("it runs").began;
             assert_eq!(began.since(at(0)), Duration::from_millis(granted), "wanted at {wanted}, came at {came}");
         }
+    }
+
+    #[test]
+    fn a_machine_that_is_late_each_time_is_slow_and_its_time_is_charged() {
+        let mut live = working(0);
+        for tick in 1..=100 {
+            live.expect(at((tick - 1) * 7_000 + 20));
+            live.pass(at(tick * 7_000));
+        }
+        assert_eq!(live.uncharged, Duration::from_millis(99 * 7_000 + 20), "only the first one was unusual");
+        live.expect(at(700_020));
+        live.pass(at(1_700_020));
+        assert_eq!(live.uncharged, Duration::from_millis(99 * 7_000 + 40), "and one that is far later than the others");
     }
 
     #[test]
