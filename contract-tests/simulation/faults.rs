@@ -91,7 +91,7 @@ fn deaf(state: &State, live: &Live, rules: &Rules) -> Step {
 }
 
 fn no_doubt(state: &mut State) {
-    if let Some(active) = &mut state.active {
+    for active in state.active.values_mut() {
         active.in_doubt = false;
     }
 }
@@ -125,7 +125,7 @@ fn endless(
     chance: f64,
 ) -> Vec<Event> {
     let mut other = state.clone();
-    if let Some(active) = &mut other.active {
+    for active in other.active.values_mut() {
         active.failures.clear();
     }
     ended(&other, live, rules, ended_attempt, survey, chance)

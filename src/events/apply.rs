@@ -2,7 +2,7 @@
 
 use super::{
     Active, AgentActivity, AgentState, ApprovalState, Due, Envelope, Event, NextAction, PendingEscalation,
-    RecordedResolution, RunEnd, RunStatus, State, Undecided, Waiting,
+    RecordedResolution, RunEnd, RunStatus, StageId, State, Undecided, Waiting,
 };
 use crate::contract::{Checkpoint, EscalationReport, Phase, PhaseExit, Resolution, ResolutionAction};
 
@@ -18,7 +18,7 @@ impl State {
             Event::ExecutionTakenOver { state, .. } => {
                 let mut state = (**state).clone();
                 // What it counted were attempts, of which the last has begun.
-                if let Some(active) = &state.active {
+                for active in state.active.values() {
                     state.starts.entry(active.phase).or_insert(active.attempt);
                 }
                 state
@@ -46,17 +46,20 @@ impl State {
             Event::SessionDied { .. } => {
                 self.is_at_work = false;
                 self.deaths += 1;
-                self.lost();
+                self.active.values_mut().for_each(lost);
             }
             Event::TimeCharged { elapsed_ms } => {
                 self.counters.add_elapsed(std::time::Duration::from_millis(*elapsed_ms));
             }
-            Event::AttemptStarted { phase, attempt, .. } => self.attempt_started(envelope, *phase, *attempt),
-            Event::AttemptEnded { context_tokens, exit, .. } => {
+            Event::AttemptStarted { phase, stage, attempt, .. } => {
+                self.attempt_started(envelope, *phase, StageId::of(stage.as_ref(), *phase), *attempt);
+            }
+            Event::AttemptEnded { phase, stage, context_tokens, exit, .. } => {
                 self.context_tokens = context_tokens.or(self.context_tokens);
+                let stage = StageId::of(stage.as_ref(), *phase);
                 match exit {
-                    Some(_) => self.had_outcome(),
-                    None => self.lost(),
+                    Some(_) => self.had_outcome(&stage),
+                    None => self.active.get_mut(&stage).into_iter().for_each(lost),
                 }
             }
             Event::BackedOff { .. } => self.backed_off(&envelope.event),
@@ -81,7 +84,10 @@ impl State {
                 self.escalated(*number, report, reason, *approval);
             }
             Event::Resolved { escalation, resolution } => self.resolved(envelope, *escalation, resolution),
-            Event::CheckpointAdopted { checkpoint } => self.put(checkpoint),
+            Event::CheckpointAdopted { checkpoint } => {
+                self.active.retain(|_, active| active.phase != checkpoint.phase);
+                self.put(checkpoint);
+            }
             Event::PhaseReopened { phase } => {
                 self.reopened.insert(*phase);
                 self.due = None;
@@ -89,7 +95,7 @@ impl State {
             }
             Event::ExecutionCompleted => {
                 self.status = RunStatus::Completed;
-                self.active = None;
+                self.active.clear();
             }
             Event::ExecutionStarted { .. }
             | Event::ExecutionTakenOver { .. }
@@ -125,36 +131,27 @@ impl State {
         }
     }
 
-    fn attempt_started(&mut self, envelope: &Envelope, phase: Phase, attempt: u32) {
-        let earlier = self.active.take().filter(|active| active.phase == phase);
-        let active = earlier.unwrap_or_else(|| Active::new(phase, attempt));
+    fn attempt_started(&mut self, envelope: &Envelope, phase: Phase, stage: StageId, attempt: u32) {
+        let active = self.active.entry(stage).or_insert_with(|| Active::new(phase, attempt));
         // Of a journal in which no start had a number of its own, the highest counts.
         let newest = self.starts.entry(phase).or_default();
         *newest = attempt.max(*newest);
-        let began = active.began.or(Some(envelope.at));
-        self.active = Some(Active { attempt, began, is_running: true, pause: None, ..active });
+        (active.attempt, active.is_running, active.pause) = (attempt, true, None);
+        active.began.get_or_insert(envelope.at);
     }
 
     /// An attempt has an outcome.
-    fn had_outcome(&mut self) {
+    fn had_outcome(&mut self, stage: &StageId) {
         self.deaths = 0;
-        if let Some(active) = &mut self.active {
+        if let Some(active) = self.active.get_mut(stage) {
             active.is_running = false;
             active.in_doubt = false;
         }
     }
 
-    /// An attempt that ran has ended without an outcome.
-    fn lost(&mut self) {
-        if let Some(active) = self.active.as_mut().filter(|active| active.is_running) {
-            active.is_running = false;
-            active.in_doubt = true;
-        }
-    }
-
     fn backed_off(&mut self, event: &Event) {
-        let Event::BackedOff { phase, attempt, failure, reason, delay_ms, not_before } = event else { return };
-        if let Some(active) = self.active.as_mut().filter(|active| active.phase == *phase) {
+        let Event::BackedOff { phase, stage, attempt, failure, reason, delay_ms, not_before } = event else { return };
+        if let Some(active) = self.active.get_mut(&StageId::of(stage.as_ref(), *phase)) {
             active.attempt = *attempt;
             active.is_running = false;
             active.failures.push(failure.clone());
@@ -164,12 +161,14 @@ impl State {
     }
 
     fn concluded(&mut self, event: &Event) {
-        let Event::StageConcluded { checkpoint, failure, trigger, overflow, remediable, findings, cycle, .. } = event
+        let Event::StageConcluded {
+            checkpoint, stage, failure, trigger, overflow, remediable, findings, cycle, ..
+        } = event
         else {
             return;
         };
+        self.active.remove(&StageId::of(stage.as_ref(), checkpoint.phase));
         self.put(checkpoint);
-        self.active = None;
         let (phase, remediable, reason) = (checkpoint.phase, *remediable, checkpoint.summary.clone());
         self.undecided = trigger.map(|trigger| Undecided { phase, remediable, trigger, reason });
         if *overflow {
@@ -196,6 +195,7 @@ impl State {
             // Nobody waits for its remediation any more.
             self.counters.audit_passed();
         }
+        self.active.retain(|_, active| active.phase != checkpoint.phase);
         self.put(checkpoint);
     }
 
@@ -242,7 +242,7 @@ impl State {
             return;
         }
         let Some(pending) = self.pending.take() else { return };
-        self.active = None;
+        self.active.retain(|_, active| active.phase != pending.phase);
         self.due = None;
         self.deaths = 0;
         self.counters.reset(pending.trigger);
@@ -259,6 +259,12 @@ impl State {
             }
         }
     }
+}
+
+/// An attempt that ran has ended without an outcome.
+fn lost(active: &mut Active) {
+    active.in_doubt |= active.is_running;
+    active.is_running = false;
 }
 
 #[cfg(test)]

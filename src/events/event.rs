@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{AgentActivity, CycleMark, Dated, RecordedOverride, RunOrigin, State};
+use super::{AgentActivity, CycleMark, Dated, RecordedOverride, RunOrigin, StageId, State};
 use crate::contract::{
     Checkpoint, CompactionLevel, EscalationReport, EscalationTrigger, ExecutionId, Finding, Phase, PhaseExit,
     Resolution, SessionId, WarningLevel,
@@ -77,6 +77,9 @@ pub enum Event {
     AttemptStarted {
         /// The phase.
         phase: Phase,
+        /// The stage, where it is not the phase's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stage: Option<StageId>,
         /// The number of this start of the phase, from 1; no two have the same.
         attempt: u32,
         /// The number of the last start that may follow if none is lost.
@@ -86,6 +89,9 @@ pub enum Event {
     AttemptEnded {
         /// The phase.
         phase: Phase,
+        /// The stage, where it is not the phase's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stage: Option<StageId>,
         /// The attempt.
         attempt: u32,
         /// How; absent when the run was stopped meanwhile.
@@ -107,6 +113,9 @@ pub enum Event {
     BackedOff {
         /// The phase.
         phase: Phase,
+        /// The stage, where it is not the phase's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stage: Option<StageId>,
         /// The attempt that follows.
         attempt: u32,
         /// What the failure is recognised by.
@@ -123,6 +132,9 @@ pub enum Event {
     StageConcluded {
         /// Its checkpoint, as it was written.
         checkpoint: Box<Checkpoint>,
+        /// The stage, where it is not the phase's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stage: Option<StageId>,
         /// How many attempts it took.
         attempts: u32,
         /// How long it took, in milliseconds, the waits between its attempts included.

@@ -12,12 +12,14 @@ mod apply;
 mod envelope;
 mod event;
 mod observation;
+mod stage;
 mod state;
 
 pub use agent::{AGENT_EVENT, AgentActivity, Begins};
 pub use envelope::{Dated, EVENT_VERSION, Envelope};
 pub use event::{CompactionMeans, Event, Found, NextAction, Pause, RunEnd};
 pub use observation::Observation;
+pub use stage::StageId;
 pub use state::{
     Active, AgentState, ApprovalState, CycleMark, Due, OriginKind, PendingEscalation, RecordedOverride,
     RecordedResolution, RunOrigin, RunStatus, State, Undecided, Waiting,

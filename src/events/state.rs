@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::Envelope;
+use super::{Envelope, StageId};
 use crate::contract::{
     Checkpoint, EscalationReport, EscalationTrigger, ExecutionId, ExecutionState, Finding, Phase, PhaseExit,
     PhaseStatus, Resolution, SessionId,
@@ -48,9 +48,9 @@ pub struct State {
     /// Phases that run again although their checkpoint says 0.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub reopened: BTreeSet<Phase>,
-    /// The phase that is being worked on, or was when its session ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub active: Option<Active>,
+    /// The stages that are being worked on, or were when their session ended.
+    #[serde(default, deserialize_with = "one_or_many", skip_serializing_if = "BTreeMap::is_empty")]
+    pub active: BTreeMap<StageId, Active>,
     /// How often each phase was started: every start has a number of its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub starts: BTreeMap<Phase, u32>,
@@ -112,7 +112,7 @@ impl State {
             counters: TriggerCounters::default(),
             checkpoints: BTreeMap::new(),
             reopened: BTreeSet::new(),
-            active: None,
+            active: BTreeMap::new(),
             starts: BTreeMap::new(),
             deaths: 0,
             undecided: None,
@@ -159,6 +159,18 @@ impl State {
         self.checkpoint(phase).is_some_and(|checkpoint| checkpoint.exit_code == PhaseExit::Success)
     }
 
+    /// The stage of a phase that is being worked on, the first by its name.
+    #[must_use]
+    pub fn active_in(&self, phase: Phase) -> Option<&Active> {
+        self.active.values().find(|active| active.phase == phase)
+    }
+
+    /// The phase at work: the first, in the order in which they run.
+    #[must_use]
+    pub fn phase_at_work(&self) -> Option<Phase> {
+        self.phases.iter().copied().find(|phase| self.active_in(*phase).is_some())
+    }
+
     /// The number of the next start of a phase.
     #[must_use]
     pub fn next_attempt(&self, phase: Phase) -> u32 {
@@ -194,6 +206,20 @@ impl State {
         let (id, order) = (&self.execution_id, &self.phases[..]);
         ask(Execution { id, order, checkpoints: &checkpoints, reopened: &self.reopened })
     }
+}
+
+/// The stages that are being worked on; of earlier programs there was at most one, which had no name.
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<StageId, Active>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany {
+        One(Active),
+        Many(BTreeMap<StageId, Active>),
+    }
+    Ok(match OneOrMany::deserialize(deserializer)? {
+        OneOrMany::One(active) => BTreeMap::from([(active.phase.into(), active)]),
+        OneOrMany::Many(active) => active,
+    })
 }
 
 /// Where a plan came from.
@@ -273,11 +299,11 @@ impl RunStatus {
     }
 }
 
-/// A phase that is being worked on.
+/// A stage that is being worked on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Active {
-    /// The phase.
+    /// Its phase.
     pub phase: Phase,
     /// The number of the start that runs, or that follows a pause. Every start of a phase has its own.
     pub attempt: u32,
@@ -301,7 +327,7 @@ pub struct Active {
 }
 
 impl Active {
-    /// A phase before its first attempt.
+    /// A stage before its first attempt.
     #[must_use]
     pub fn new(phase: Phase, attempt: u32) -> Self {
         Self {

@@ -123,7 +123,7 @@ fn sentence(event: &Event, state: &State, layout: &Layout) -> Option<String> {
             format!("{verb} {}, {session}{swept}", state.execution_id)
         }
         Event::StageSkipped { checkpoint } => format!("{}: skipped", checkpoint.phase),
-        Event::AttemptStarted { phase, attempt, of } => {
+        Event::AttemptStarted { phase, attempt, of, .. } => {
             format!("{phase}: attempt {attempt} of {of} ({} elapsed)", span(state.counters.elapsed()))
         }
         Event::GateStarted { phase } => format!("{phase}: verifying"),

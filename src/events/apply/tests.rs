@@ -62,7 +62,7 @@ fn checkpoint(phase: Phase, exit_code: PhaseExit) -> Checkpoint {
 }
 
 fn started(phase: Phase, attempt: u32) -> Event {
-    Event::AttemptStarted { phase, attempt, of: 4 }
+    Event::AttemptStarted { phase, stage: None, attempt, of: 4 }
 }
 
 fn concluded(phase: Phase, exit: PhaseExit) -> Event {
@@ -75,6 +75,7 @@ fn concluded(phase: Phase, exit: PhaseExit) -> Event {
     };
     let cycle = CycleMark { head: None, tree: Some("same".to_owned()), findings: None };
     Event::StageConcluded {
+        stage: None,
         checkpoint: Box::new(checkpoint(phase, exit)),
         attempts: 1,
         duration_ms: 7,
@@ -135,13 +136,15 @@ fn retries_that_were_used_stay_used_and_an_interruption_uses_none() {
     let phase = Phase::Implementation;
     let backed_off = Event::BackedOff {
         phase,
+        stage: None,
         attempt: 2,
         failure: None,
         reason: "exit 1".to_owned(),
         delay_ms: 5,
         not_before: at(9),
     };
-    let ended = |exit| Event::AttemptEnded { phase, attempt: 1, exit, reason: None, context_tokens: Some(7) };
+    let ended =
+        |exit| Event::AttemptEnded { phase, stage: None, attempt: 1, exit, reason: None, context_tokens: Some(7) };
     let rows = [
         (vec![started(phase, 1)], Some((1, 0))),
         (vec![started(phase, 1), ended(None)], Some((1, 0))),
@@ -149,15 +152,15 @@ fn retries_that_were_used_stay_used_and_an_interruption_uses_none() {
         (vec![started(phase, 1), ended(Some(PhaseExit::Retry)), backed_off.clone()], Some((2, 1))),
         (vec![started(phase, 1), backed_off.clone(), started(phase, 2)], Some((2, 1))),
         (vec![started(phase, 1), backed_off, concluded(phase, PhaseExit::Success)], None),
-        (vec![started(phase, 1), started(Phase::Audit, 1)], Some((1, 0))),
+        (vec![started(phase, 1), called(1, phase, false), answered(1, ResolutionAction::FixAndResume)], None),
     ];
     for (events, expected) in rows {
         let state = after(&events);
-        let active = state.active.as_ref().map(|active| (active.attempt, active.failures.len()));
+        let active = state.active_in(phase).map(|active| (active.attempt, active.failures.len()));
         assert_eq!(active, expected, "{events:?}");
     }
     let twice = after(&[started(phase, 1), ended(None), started(phase, 1)]);
-    assert_eq!(twice.active.expect("at work").began, Some(at(3)), "when the first one began");
+    assert_eq!(twice.active_in(phase).expect("at work").began, Some(at(3)), "when the first one began");
     assert_eq!(after(&[ended(None)]).context_tokens, Some(7));
 }
 
@@ -270,4 +273,61 @@ fn nothing_but_a_beginning_begins_an_execution() {
     let unknown = r#"{"version":2,"seq":3,"at":"2026-01-31T14:00:00Z","epoch":1,"event":"danced","with":"whom"}"#;
     let unknown: Envelope = serde_json::from_str(unknown).expect("an event of a newer program");
     assert_eq!(unknown.event, Event::Other);
+}
+
+/// Two stages of one phase, both at work.
+fn two_stages() -> Vec<Event> {
+    let begins = |stage: &str, attempt| Event::AttemptStarted {
+        phase: Phase::Implementation,
+        stage: Some(StageId::new(stage)),
+        attempt,
+        of: 4,
+    };
+    vec![begins("one", 1), begins("two", 2)]
+}
+
+#[test]
+fn stages_that_are_at_work_together_end_apart() {
+    let phase = Phase::Implementation;
+    let one = || Some(StageId::new("one"));
+    let ended =
+        |exit| Event::AttemptEnded { phase, stage: one(), attempt: 1, exit, reason: None, context_tokens: None };
+    let Event::StageConcluded { checkpoint, cycle, .. } = concluded(phase, PhaseExit::Retry) else { unreachable!() };
+    let concluded = Event::StageConcluded {
+        stage: one(),
+        checkpoint,
+        attempts: 1,
+        duration_ms: 7,
+        failure: None,
+        trigger: None,
+        overflow: false,
+        remediable: false,
+        findings: Vec::new(),
+        cycle,
+        tree: None,
+    };
+    // Of each stage, when it is at work: whether it runs, and whether nobody knows how far it came.
+    let rows = [
+        (vec![], [Some((true, false)), Some((true, false))]),
+        (vec![ended(Some(PhaseExit::Retry))], [Some((false, false)), Some((true, false))]),
+        (vec![ended(None)], [Some((false, true)), Some((true, false))]),
+        (vec![ended(Some(PhaseExit::Retry)), concluded], [None, Some((true, false))]),
+        (vec![Event::SessionDied { session: session() }], [Some((false, true)), Some((false, true))]),
+    ];
+    for (events, expected) in rows {
+        let state = after(&[two_stages(), events.clone()].concat());
+        let of = |stage| state.active.get(&StageId::new(stage)).map(|active| (active.is_running, active.in_doubt));
+        assert_eq!([of("one"), of("two")], expected, "{events:?}");
+        assert_eq!((state.next_attempt(phase), state.phase_at_work()), (3, Some(phase)));
+    }
+}
+
+#[test]
+fn the_one_active_phase_of_earlier_programs_is_a_stage_of_its_name() {
+    let state = after(&[started(Phase::Design, 1)]);
+    let mut written = serde_json::to_value(&state).expect("plain data");
+    assert!(written["active"]["design"].is_object(), "{written}");
+    assert_eq!(serde_json::from_value::<State>(written.clone()).expect("what was written"), state);
+    written["active"] = written["active"]["design"].take();
+    assert_eq!(serde_json::from_value::<State>(written).expect("what earlier programs wrote"), state);
 }

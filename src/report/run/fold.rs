@@ -82,8 +82,8 @@ fn last_known(story: &Story) -> Timestamp {
 }
 
 fn phases(state: &State) -> Vec<PhaseReport> {
-    let active = state.active.as_ref().filter(|_| state.status == RunStatus::Running);
-    let statuses = state.phase_statuses(active.map(|active| active.phase));
+    let working = state.phase_at_work().filter(|_| state.status == RunStatus::Running);
+    let statuses = state.phase_statuses(working);
     let of = |phase: &Phase| {
         let status = statuses.iter().find(|status| status.phase == *phase)?;
         let checkpoint = state.checkpoints.get(phase).cloned();

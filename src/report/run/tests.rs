@@ -28,12 +28,12 @@ fn ended(end: RunEnd) -> E {
 }
 
 fn begins(attempt: u32) -> E {
-    E::AttemptStarted { phase: Phase::Design, attempt, of: 4 }
+    E::AttemptStarted { phase: Phase::Design, stage: None, attempt, of: 4 }
 }
 
 fn ends(attempt: u32, exit: Option<PhaseExit>) -> E {
     let reason = exit.map(|_| "because".to_owned());
-    E::AttemptEnded { phase: Phase::Design, attempt, exit, reason, context_tokens: None }
+    E::AttemptEnded { phase: Phase::Design, stage: None, attempt, exit, reason, context_tokens: None }
 }
 
 fn checkpoint(summary: &str) -> Checkpoint {
@@ -52,7 +52,7 @@ fn checkpoint(summary: &str) -> Checkpoint {
 
 fn backed_off() -> E {
     let (phase, reason, not_before) = (Phase::Design, String::new(), at(65));
-    E::BackedOff { phase, attempt: 2, failure: None, reason, delay_ms: 60_000, not_before }
+    E::BackedOff { phase, stage: None, attempt: 2, failure: None, reason, delay_ms: 60_000, not_before }
 }
 
 fn story(events: &[(i64, E)], checkpoints: Vec<Checkpoint>) -> Story {

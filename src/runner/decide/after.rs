@@ -88,8 +88,7 @@ fn is_retried(state: &State, rules: &Rules, phase: Phase, attempt: &Attempt, out
 }
 
 fn active(state: &State, phase: Phase) -> Active {
-    let active = state.active.clone().filter(|active| active.phase == phase);
-    active.unwrap_or_else(|| Active::new(phase, state.next_attempt(phase)))
+    state.active_in(phase).cloned().unwrap_or_else(|| Active::new(phase, state.next_attempt(phase)))
 }
 
 /// The events that follow from the end of an attempt, to be journaled together. `chance`, from 0 to 1, is the jitter of a
@@ -110,7 +109,7 @@ pub fn ended(
     let exit = outcome.as_ref().ok().map(|outcome| outcome.exit);
     let context_tokens = attempt.context_tokens;
     let mut events: Vec<Event> = charge(live).into_iter().collect();
-    events.push(Event::AttemptEnded { phase, attempt: number, exit, reason, context_tokens });
+    events.push(Event::AttemptEnded { phase, stage: None, attempt: number, exit, reason, context_tokens });
     let Ok(outcome) = outcome else { return events };
     if is_retried(state, rules, phase, attempt, &outcome) {
         events.push(backed_off(state, live, rules, (phase, attempt), &outcome, chance));
@@ -137,6 +136,7 @@ fn backed_off(
     let delay = stage(rules, phase).backoff.delay(used, chance).max(attempt.wait.unwrap_or_default());
     Event::BackedOff {
         phase,
+        stage: None,
         attempt: active(state, phase).attempt + 1,
         failure: signature(attempt, outcome),
         reason: failure_line(attempt, outcome),
@@ -173,6 +173,7 @@ fn concluded(
     let overflow = attempt.overflow || attempt.end == Err(Stop::Overflow);
     Event::StageConcluded {
         checkpoint,
+        stage: None,
         attempts,
         duration_ms,
         failure,

@@ -178,7 +178,7 @@ fn remediation(state: &State, rules: &Rules) -> Event {
 /// A phase is to be run: what comes before its next attempt.
 fn before(state: &State, live: &Live, rules: &Rules, phase: Phase) -> Step {
     let planned = stage(rules, phase);
-    let active = state.active.as_ref().filter(|active| active.phase == phase);
+    let active = state.active_in(phase);
     if planned.skip {
         let checkpoint = skipped(state, phase, "`skip: true` in the configuration", live.now().wall());
         return Step::Record(vec![Event::StageSkipped { checkpoint: Box::new(checkpoint) }]);
@@ -230,7 +230,7 @@ fn start(state: &State, live: &Live, planned: &Stage, active: Option<&Active>) -
     let dropped = active.is_none() && planned.agent().is_some() && known;
     let mut events: Vec<Event> = charge(live).into_iter().collect();
     events.extend(dropped.then_some(Event::AgentSessionDropped { phase }));
-    events.push(Event::AttemptStarted { phase, attempt, of: attempt + left });
+    events.push(Event::AttemptStarted { phase, stage: None, attempt, of: attempt + left });
     Step::Start { events, phase, attempt }
 }
 

@@ -80,7 +80,7 @@ fn running(phase: Phase, now: u64) -> Live {
 }
 
 fn started(phase: Phase, attempt: u32) -> Event {
-    Event::AttemptStarted { phase, attempt, of: 4 }
+    Event::AttemptStarted { phase, stage: None, attempt, of: 4 }
 }
 
 fn died() -> Event {
@@ -124,11 +124,11 @@ fn a_phase_is_announced_before_it_starts_and_every_start_has_a_number_of_its_own
     let fresh = state(&[Phase::Design, Phase::Audit], vec![]);
     let Step::Start { events, phase, attempt } = decide(&fresh, &live(0), &rules) else { panic!("it starts") };
     assert_eq!((phase, attempt), (Phase::Design, 1));
-    assert_eq!(events, [Event::AttemptStarted { phase, attempt: 1, of: 4 }]);
+    assert_eq!(events, [Event::AttemptStarted { phase, stage: None, attempt: 1, of: 4 }]);
     // A death costs a number and no retry.
     let lost = state(&[Phase::Design], vec![started(Phase::Design, 1), died()]);
     let Step::Start { events, .. } = decide(&lost, &live(0), &rules) else { panic!("it starts") };
-    assert_eq!(events, [Event::AttemptStarted { phase, attempt: 2, of: 5 }]);
+    assert_eq!(events, [Event::AttemptStarted { phase, stage: None, attempt: 2, of: 5 }]);
 }
 
 #[test]
@@ -140,6 +140,7 @@ fn the_fourth_death_without_an_outcome_in_between_calls_a_human() {
     assert_eq!(trigger, T::Manual);
     assert!(reason.contains("4 sessions in a row died"), "{reason}");
     let outcome = Event::AttemptEnded {
+        stage: None,
         phase: Phase::Design,
         attempt: 4,
         exit: Some(PhaseExit::Retry),
@@ -302,7 +303,7 @@ fn an_exit_that_came_first_is_the_outcome_and_a_stop_alone_is_none() {
     let cut = attempt(Err(Stop::Interrupted(Interrupt::Interrupt)));
     let (next, events) = after(&began, &live, &rules, Phase::Design, &cut);
     assert!(matches!(events[..], [Event::AttemptEnded { exit: None, .. }]), "{events:?}");
-    assert!(next.active.expect("it goes on").in_doubt);
+    assert!(next.active_in(Phase::Design).expect("it goes on").in_doubt);
 }
 
 #[test]

@@ -86,7 +86,8 @@ impl<P: Ports> Dispatcher<P> {
         }
         let swept = ports.ready(journal.execution(), last.as_ref())?;
         let mut live = Live::new(now, rules.bounds.limit_patience);
-        live.pause_ends = state.active.as_ref().and_then(|active| pause_ends(active.pause?, now));
+        let next = state.next_phase().and_then(|phase| state.active_in(phase));
+        live.pause_ends = next.and_then(|active| pause_ends(active.pause?, now));
         let session = rules.session.clone();
         let mut dispatcher = Self { journal, layout, rules, live, thinking, stamps: Vec::new(), ports };
         if let Some(session) = last.filter(|_| died) {

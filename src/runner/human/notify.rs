@@ -12,7 +12,7 @@ use crate::events::Event;
 use crate::runner::Bounds;
 use crate::runner::session::SESSION_VARIABLE;
 use crate::store::Layout;
-use crate::system::process::{Command, Exit, capture};
+use crate::system::process::{Command, ProcessExit, capture};
 use crate::system::webhook;
 
 /// How people are told.
@@ -91,7 +91,7 @@ impl Notifier<'_> {
         let last = said.lines().rfind(|line| !line.trim().is_empty()).map(|line| format!(": {}", line.trim()));
         match captured.exit {
             _ if captured.timed_out => Err(format!("it took more than {} ms", time.as_millis())),
-            Exit::Exited(0) => Ok(()),
+            ProcessExit::Exited(0) => Ok(()),
             exit => Err(self.bounds.redactor.text(&format!("{exit}{}", last.unwrap_or_default()))),
         }
     }

@@ -81,8 +81,8 @@ pub struct Pending {
 pub fn status(layout: &Layout, store: &dyn RunStore) -> Result<Status, RunError> {
     let state = known(layout, store)?;
     let process = store.holder()?;
-    let working = state.active.as_ref().filter(|_| state.status == RunStatus::Running);
-    let statuses = state.phase_statuses(working.map(|active| active.phase));
+    let working = state.phase_at_work().filter(|_| state.status == RunStatus::Running);
+    let statuses = state.phase_statuses(working);
     let line = |phase: &Phase| {
         let summary = state.checkpoint(*phase).map(|checkpoint| checkpoint.summary.clone());
         PhaseLine {
@@ -104,7 +104,7 @@ pub fn status(layout: &Layout, store: &dyn RunStore) -> Result<Status, RunError>
         elapsed_ms: u64::try_from(state.counters.elapsed().as_millis()).unwrap_or(u64::MAX),
         remediation_loops: state.counters.remediation_loops(),
         context_tokens: context.or(state.context_tokens).filter(|tokens| *tokens > 0),
-        attempt: working.map(|active| active.attempt),
+        attempt: working.and_then(|phase| state.active_in(phase)).map(|active| active.attempt),
         flags: state.overrides.iter().map(flag).collect(),
         phases: state.phases.iter().map(line).collect(),
         pending: pending.map(|p| Pending { trigger: p.trigger, phase: p.phase, report: report(p.number) }),

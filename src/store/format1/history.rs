@@ -181,14 +181,16 @@ fn dated(line: HistoryLine) -> Option<Dated> {
                 _ => RunEnd::Other,
             },
         },
-        HistoryEvent::AttemptStarted { phase, attempt } => Event::AttemptStarted { phase, attempt, of: attempt },
+        HistoryEvent::AttemptStarted { phase, attempt } => {
+            Event::AttemptStarted { phase, stage: None, attempt, of: attempt }
+        }
         HistoryEvent::AttemptEnded { phase, attempt, exit, reason } => {
-            Event::AttemptEnded { phase, attempt, exit, reason, context_tokens: None }
+            Event::AttemptEnded { phase, stage: None, attempt, exit, reason, context_tokens: None }
         }
         HistoryEvent::BackedOff { phase, delay_ms } => {
             let not_before = line.at + jiff::SignedDuration::from_millis(i64::try_from(delay_ms).ok()?);
             let reason = String::new();
-            Event::BackedOff { phase, attempt: 0, failure: None, reason, delay_ms, not_before }
+            Event::BackedOff { phase, stage: None, attempt: 0, failure: None, reason, delay_ms, not_before }
         }
         HistoryEvent::Remediation { number } => Event::Remediation { number, of: number },
         HistoryEvent::ContextCrossed { phase, level, tokens } => {

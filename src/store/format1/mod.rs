@@ -124,7 +124,7 @@ fn state(
         counters: record.counters,
         checkpoints,
         reopened,
-        active: record.active,
+        active: record.active.into_iter().map(|active| (active.phase.into(), active)).collect(),
         findings: record.findings,
         cycle: record.cycle,
         deploy: record.deploy,

@@ -23,7 +23,7 @@ fn run(program: &str, arguments: &[&str]) {
     let command = crate::system::process::Command::new(program).args(arguments);
     let minute = std::time::Duration::from_mins(1);
     let captured = runtime.block_on(crate::system::process::capture(&command, 1 << 16, minute));
-    assert!(matches!(captured.exit, crate::system::process::Exit::Exited(0)), "{program} {arguments:?}");
+    assert!(matches!(captured.exit, crate::system::process::ProcessExit::Exited(0)), "{program} {arguments:?}");
 }
 
 fn text(path: &Path) -> &str {
