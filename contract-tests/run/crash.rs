@@ -29,6 +29,13 @@ fn children(pid: u32) -> Vec<u32> {
     names.filter(|name| of(name) == Some(pid)).filter_map(|name| name.parse().ok()).collect()
 }
 
+/// The guard of a run.
+fn guard(run: u32) -> Option<u32> {
+    let is_guard =
+        |child: &u32| fs::read_to_string(format!("/proc/{child}/cmdline")).is_ok_and(|line| line.contains("__guard"));
+    children(run).into_iter().find(is_guard)
+}
+
 const SLOW: &str = "test -f go && exit 0; echo $$ > up; sleep 60 & echo $! > child; wait";
 
 #[test]
@@ -170,10 +177,9 @@ fn a_daemon_is_ended_by_the_guard_and_without_a_guard_by_the_next_start() {
         until("the daemon is up", || !workspace.read("daemon").is_empty());
         let pid = workspace.read("daemon");
         if !guarded {
-            let guard = children(run.id()).into_iter().find(|child| {
-                fs::read_to_string(format!("/proc/{child}/cmdline")).is_ok_and(|line| line.contains("__guard"))
-            });
-            signal(guard.expect("a guard"), "KILL");
+            // Stopped, it cannot put another one in its place.
+            signal(run.id(), "STOP");
+            signal(guard(run.id()).expect("a guard"), "KILL");
         }
         kill(run);
         workspace.write("go", "");
@@ -189,15 +195,34 @@ fn a_daemon_is_ended_by_the_guard_and_without_a_guard_by_the_next_start() {
 }
 
 #[test]
+fn a_guard_that_somebody_ends_is_replaced_and_the_new_one_knows_what_it_watches() {
+    let daemon =
+        "test -f go && exit 0; (setsid env -i sh -c 'echo $$ > daemon; exec sleep 60' &); echo $$ > up; sleep 60";
+    let workspace = Workspace::only(&[("design", daemon)]);
+    let run = workspace.start();
+    until("both are up", || !workspace.read("daemon").is_empty() && !workspace.read("up").is_empty());
+    let (daemon, leader) = (workspace.read("daemon"), workspace.read("up"));
+    for _ in 0..2 {
+        let first = guard(run.id()).expect("a guard");
+        signal(first, "KILL");
+        until("another one is there", || guard(run.id()).is_some_and(|other| other != first));
+    }
+    let written = || fs::read_to_string(workspace.journal()).expect("readable");
+    until("it is written down", || written().matches("ended the guard process").count() == 2);
+    kill(run);
+    until("the third guard ended all", || !alive(daemon.trim()) && !alive(leader.trim()));
+    workspace.write("go", "");
+    workspace.resume().exits(0);
+}
+
+#[test]
 fn a_daemon_of_a_session_that_called_its_human_and_died_is_ended_by_the_next() {
     let daemon = "setsid sh -c 'echo $$ > daemon; exec sleep 60' & until test -s daemon; do :; done; sleep 60";
     let workspace = Workspace::only(&[("design", &format!("test -f go && exit 0; {daemon}"))]);
     let run = workspace.start();
     until("the daemon is up", || !workspace.read("daemon").is_empty());
-    let guard = children(run.id())
-        .into_iter()
-        .find(|child| fs::read_to_string(format!("/proc/{child}/cmdline")).is_ok_and(|line| line.contains("__guard")));
-    signal(guard.expect("a guard"), "KILL");
+    signal(run.id(), "STOP");
+    signal(guard(run.id()).expect("a guard"), "KILL");
     kill(run);
     // As if it had died a moment later: its human was called and has answered, its processes were not ended yet.
     assert_eq!(workspace.record()["status"], "running");

@@ -76,6 +76,13 @@ impl Inner {
     /// A write is about to happen: whether whoever writes still lives, and there is room.
     fn write(&mut self, path: &Path) -> Result<(), FileError> {
         self.alive(path)?;
+        if path.parent().is_some_and(|folder| !self.folders.contains(folder.as_os_str())) {
+            return Err(error("write", path, io::ErrorKind::NotFound));
+        }
+        self.has_room(path)
+    }
+
+    fn has_room(&self, path: &Path) -> Result<(), FileError> {
         if self.full { Err(error("write", path, io::ErrorKind::StorageFull)) } else { Ok(()) }
     }
 
@@ -270,6 +277,11 @@ impl Disk for SimDisk {
     fn rename(&self, from: &Path, to: &Path) -> Result<(), FileError> {
         let mut inner = self.inner();
         inner.alive(from)?;
+        let there = inner.files.contains_key(from.as_os_str()) || inner.folders.contains(from.as_os_str());
+        let target = to.parent().is_none_or(|folder| inner.folders.contains(folder.as_os_str()));
+        if !there || !target {
+            return Err(error("move", from, io::ErrorKind::NotFound));
+        }
         let moved = |path: OsString| match Path::new(&path).strip_prefix(from) {
             Ok(rest) if rest == Path::new("") => to.into(),
             Ok(rest) => to.join(rest).into(),
@@ -395,7 +407,8 @@ struct Tail {
 impl Growing for Tail {
     fn append(&mut self, bytes: &[u8]) -> Result<(), FileError> {
         let mut inner = self.disk.inner();
-        inner.write(&self.path)?;
+        inner.alive(&self.path)?;
+        inner.has_room(&self.path)?;
         let id = self.id;
         let ours = inner.files.get_mut(self.path.as_os_str()).filter(|file| file.id == id);
         if let Some(file) = ours {

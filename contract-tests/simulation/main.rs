@@ -10,6 +10,7 @@
 
 #![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a test reads its environment and tells a story")]
 
+mod alike;
 mod checks;
 mod disk;
 mod faults;

@@ -81,6 +81,10 @@ impl Ports for World {
         }
     }
 
+    fn look_after(&mut self) -> Option<String> {
+        None
+    }
+
     fn halt_requested(&mut self) -> bool {
         let truth = self.truth.borrow();
         truth.halt && truth.wrong != Some(Wrong::DeafToHalt)

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
 use std::time::Duration;
 
@@ -33,8 +33,12 @@ const DONE: &str = "done";
 /// The guard, seen from the process that it guards. Dropped, it ends what it still watches, as after our death.
 #[derive(Debug)]
 pub struct Guard {
+    program: PathBuf,
+    mark: (String, String),
     child: Child,
     pipe: Option<ChildStdin>,
+    /// The groups that it watches.
+    groups: BTreeSet<u32>,
     /// The orphans below us that it knows of.
     orphans: BTreeSet<Process>,
     _own: Own,
@@ -50,16 +54,34 @@ impl Guard {
         let command = Command::new(program).args([ARGUMENT, mark.0, mark.1]).env_remove(mark.0);
         let mut child = command.prepared().stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let (pipe, own) = (child.stdin.take(), Own::mark(child.id()));
-        Ok(Self { child, pipe, orphans: BTreeSet::new(), _own: own })
+        let (program, mark) = (program.to_path_buf(), (mark.0.to_owned(), mark.1.to_owned()));
+        Ok(Self { program, mark, child, pipe, groups: BTreeSet::new(), orphans: BTreeSet::new(), _own: own })
+    }
+
+    /// Puts another one in the place of a guard that has died; it watches what that one watched. Whether it had died.
+    ///
+    /// # Errors
+    /// When another one cannot be started.
+    pub fn renew(&mut self) -> io::Result<bool> {
+        if self.child.try_wait()?.is_none() {
+            return Ok(false);
+        }
+        let mut other = Self::start(&self.program, (&self.mark.0, &self.mark.1))?;
+        self.groups.iter().for_each(|group| other.watch(*group));
+        *self = other;
+        self.watch_orphans();
+        Ok(true)
     }
 
     /// From now on the group dies with us.
     pub fn watch(&mut self, group: u32) {
+        self.groups.insert(group);
         self.say(&format!("+{group}"));
     }
 
     /// The group is over; its number may pass to a stranger.
     pub fn forget(&mut self, group: u32) {
+        self.groups.remove(&group);
         self.say(&format!("-{group}"));
     }
 
@@ -81,7 +103,7 @@ impl Guard {
     }
 
     fn say(&mut self, line: &str) {
-        // A guard that somebody killed cannot be told anything; the sweep at the next start is left.
+        // A guard that somebody killed cannot be told anything; the one in its place will be told all of it.
         let _ = self.pipe.as_mut().map(|pipe| pipe.write_all(format!("{line}\n").as_bytes()));
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct Host<'a> {
     program: PathBuf,
     /// From [`Ports::ready`] on.
     guard: Option<Rc<RefCell<Guard>>>,
+    /// The guard is gone, and that was said.
+    is_unguarded: bool,
     inbox: Inbox,
     stops: Option<mpsc::UnboundedSender<Stop>>,
     artifacts: Artifacts,
@@ -65,6 +67,7 @@ impl<'a> Host<'a> {
             session,
             program,
             guard: None,
+            is_unguarded: false,
             inbox,
             stops: None,
             artifacts: Artifacts::new(layout, place, bounds),
@@ -138,10 +141,26 @@ impl Ports for Host<'_> {
         let _ = self.stops.as_ref().map(|stops| stops.send(stop));
     }
 
-    fn halt_requested(&mut self) -> bool {
-        if let Some(guard) = &self.guard {
-            guard.borrow_mut().watch_orphans();
+    fn look_after(&mut self) -> Option<String> {
+        let mut guard = self.guard.as_ref()?.borrow_mut();
+        let renewed = guard.renew();
+        guard.watch_orphans();
+        match renewed {
+            Ok(false) => None,
+            Ok(true) => {
+                self.is_unguarded = false;
+                Some("somebody ended the guard process; another one is in its place".to_owned())
+            }
+            // Tried again with every look, and said once.
+            Err(error) => (!std::mem::replace(&mut self.is_unguarded, true)).then(|| {
+                format!(
+                    "the guard process is gone and cannot be started again: {error}. What stages start would outlive us"
+                )
+            }),
         }
+    }
+
+    fn halt_requested(&mut self) -> bool {
         self.place.halt_request().exists()
     }
 

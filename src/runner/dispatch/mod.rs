@@ -118,6 +118,9 @@ impl<P: Ports> Dispatcher<P> {
     fn take_and_go(&mut self, at: Moment, fact: Fact) -> Result<Waits, RunError> {
         self.live.pass(at);
         self.take(fact)?;
+        if let Some(text) = self.ports.look_after() {
+            self.notice(text);
+        }
         self.live.halt = self.ports.halt_requested();
         loop {
             match (self.thinking.next)(self.journal.state(), &self.live, &self.rules) {
@@ -168,7 +171,7 @@ impl<P: Ports> Dispatcher<P> {
     }
 
     fn start(&mut self, events: Vec<Event>, phase: Phase, attempt: u32) -> Result<(), RunError> {
-        let active = self.journal.state().active.as_ref().filter(|active| active.phase == phase);
+        let active = self.journal.state().active_in(phase);
         let is_first = self.live.phase_began.is_none_or(|(began, _)| began != phase);
         let (began, trouble) = active.map_or((None, None), |active| (active.began, active.reasons.last().cloned()));
         self.record_all(events)?;

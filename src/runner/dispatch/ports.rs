@@ -51,6 +51,9 @@ pub trait Ports {
     /// Tells the running stage to end. Its end comes back as a fact.
     fn stop(&mut self, stop: Stop);
 
+    /// Looks after what keeps the session safe, and says what had to be put right.
+    fn look_after(&mut self) -> Option<String>;
+
     /// Whether somebody asks for a halt.
     fn halt_requested(&mut self) -> bool;
 
