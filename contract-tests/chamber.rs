@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use loa::conform::{Chamber, Happening, Isolation, Spec, environment};
-use loa::system::process::{Exit, Stream};
+use loa::system::process::{ProcessExit, Stream};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
@@ -24,7 +24,7 @@ struct Case {
 struct Seen {
     stdout: Vec<String>,
     stderr: Vec<String>,
-    exit: Option<Exit>,
+    exit: Option<ProcessExit>,
     out_of_time: bool,
     left: Option<Vec<String>>,
 }
@@ -114,7 +114,7 @@ fn what_it_says_and_how_it_ends_is_told_in_full() {
     let case = Case::new();
     let seen = run(&case, "echo one; echo two >&2; printf half; exit 7");
     assert_eq!((seen.stdout, seen.stderr), (vec!["one".to_owned(), "half".to_owned()], vec!["two".to_owned()]));
-    assert!(matches!(seen.exit, Some(Exit::Exited(7))), "{:?}", seen.exit);
+    assert!(matches!(seen.exit, Some(ProcessExit::Exited(7))), "{:?}", seen.exit);
     assert_eq!(seen.left, Some(Vec::new()));
 }
 
@@ -124,7 +124,7 @@ fn a_program_that_is_not_there_has_ended_before_it_began() {
     let mut spec = case.spec("");
     spec.argv = vec!["/no/such/agent".to_owned()];
     let seen = block_on(watch(&spec, None));
-    assert!(matches!(seen.exit, Some(Exit::SpawnFailed(_))), "{:?}", seen.exit);
+    assert!(matches!(seen.exit, Some(ProcessExit::SpawnFailed(_))), "{:?}", seen.exit);
 }
 
 #[test]
@@ -175,11 +175,15 @@ fn signals_reach_the_agent_at_their_defaults() {
     let case = Case::new();
     for (signal, number) in [(Signal::INT, 2), (Signal::TERM, 15), (Signal::HUP, 1), (Signal::KILL, 9)] {
         let seen = block_on(watch(&case.spec("echo ready; exec sleep 63"), Some(signal)));
-        assert!(matches!(seen.exit, Some(Exit::Signalled(found)) if found == number), "{signal:?}: {:?}", seen.exit);
+        assert!(
+            matches!(seen.exit, Some(ProcessExit::Signalled(found)) if found == number),
+            "{signal:?}: {:?}",
+            seen.exit
+        );
     }
     let seen =
         block_on(watch(&case.spec("trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done"), Some(Signal::TERM)));
-    assert!(matches!(seen.exit, Some(Exit::Exited(3))), "{:?}", seen.exit);
+    assert!(matches!(seen.exit, Some(ProcessExit::Exited(3))), "{:?}", seen.exit);
 }
 
 /// As a shell's background job is, and what `nohup` starts.
@@ -198,7 +202,7 @@ fn the_limit_ends_it() {
     let mut spec = case.spec(&format!("trap '' TERM INT; sleep {nap}; sleep {nap}"));
     spec.limit = Duration::from_millis(200);
     let seen = block_on(watch(&spec, None));
-    assert!(seen.out_of_time && matches!(seen.exit, Some(Exit::Signalled(9))), "{seen:?}");
+    assert!(seen.out_of_time && matches!(seen.exit, Some(ProcessExit::Signalled(9))), "{seen:?}");
     assert_eq!(seen.left.expect("counted"), [format!("sleep {nap}")], "its child is an orphan now");
     assert!(dies(&nap));
 }

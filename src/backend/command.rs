@@ -11,7 +11,7 @@ use crate::config::BackendSettings;
 use crate::policy::Class;
 use crate::runner::{AgentEvent, Backend, Capabilities, Invocation, Session, Task};
 use crate::system::ids;
-use crate::system::process::Exit;
+use crate::system::process::ProcessExit;
 
 /// A program that is started by templates.
 #[derive(Debug)]
@@ -107,19 +107,19 @@ impl Reader for Words {
 
     /// Without a word it failed, as far as anybody knows, before there was a session. Many print nothing until they are done,
     /// so one that was ended from outside may well have worked in it.
-    fn end(&mut self, exit: &Exit) -> Vec<AgentEvent> {
+    fn end(&mut self, exit: &ProcessExit) -> Vec<AgentEvent> {
         match exit {
-            Exit::Exited(0 | 128..) | Exit::Signalled(_) => self.began().collect(),
-            Exit::Exited(_) | Exit::SpawnFailed(_) => Vec::new(),
+            ProcessExit::Exited(0 | 128..) | ProcessExit::Signalled(_) => self.began().collect(),
+            ProcessExit::Exited(_) | ProcessExit::SpawnFailed(_) => Vec::new(),
         }
     }
 
-    fn verdict(&self, exit: &Exit) -> Verdict {
+    fn verdict(&self, exit: &ProcessExit) -> Verdict {
         match exit {
-            Exit::Exited(0) => Verdict::new(Class::Done, "exit 0"),
-            Exit::Exited(1) => Verdict::new(Class::Transient { wait: None }, "exit 1"),
-            Exit::Exited(_) => Verdict::new(Class::Permanent, brief(&exit.to_string())),
-            Exit::Signalled(_) | Exit::SpawnFailed(_) => silent(exit),
+            ProcessExit::Exited(0) => Verdict::new(Class::Done, "exit 0"),
+            ProcessExit::Exited(1) => Verdict::new(Class::Transient { wait: None }, "exit 1"),
+            ProcessExit::Exited(_) => Verdict::new(Class::Permanent, brief(&exit.to_string())),
+            ProcessExit::Signalled(_) | ProcessExit::SpawnFailed(_) => silent(exit),
         }
     }
 }
@@ -188,11 +188,11 @@ mod tests {
     #[test]
     fn its_exit_code_is_all_that_it_offers() {
         for (exit, class) in [
-            (Exit::Exited(0), Class::Done),
-            (Exit::Exited(1), Class::Transient { wait: None }),
-            (Exit::Exited(2), Class::Permanent),
-            (Exit::Exited(127), Class::Permanent),
-            (Exit::Signalled(9), Class::Lost),
+            (ProcessExit::Exited(0), Class::Done),
+            (ProcessExit::Exited(1), Class::Transient { wait: None }),
+            (ProcessExit::Exited(2), Class::Permanent),
+            (ProcessExit::Exited(127), Class::Permanent),
+            (ProcessExit::Signalled(9), Class::Lost),
         ] {
             assert_eq!(Words::default().verdict(&exit).class, class, "{exit}");
         }
@@ -201,13 +201,13 @@ mod tests {
     #[test]
     fn a_session_has_begun_when_the_program_says_something_or_does_not_fail_by_itself() {
         for (printed, exit, began) in [
-            ("working", Exit::Exited(1), true),
-            ("", Exit::Exited(0), true),
-            ("", Exit::Signalled(15), true),
-            ("", Exit::Exited(143), true),
-            ("", Exit::Exited(1), false),
-            (" ", Exit::Exited(2), false),
-            ("", Exit::Exited(127), false),
+            ("working", ProcessExit::Exited(1), true),
+            ("", ProcessExit::Exited(0), true),
+            ("", ProcessExit::Signalled(15), true),
+            ("", ProcessExit::Exited(143), true),
+            ("", ProcessExit::Exited(1), false),
+            (" ", ProcessExit::Exited(2), false),
+            ("", ProcessExit::Exited(127), false),
         ] {
             let mut words = Words { session: Some("s-1".to_owned()) };
             let mut events = words.line(printed);

@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::time::Sleep;
 
 use crate::runner::{Container, Surroundings};
-use crate::system::process::{Command, Event, Exit, Running, Talk};
+use crate::system::process::{Command, Event, ProcessExit, Running, Talk};
 use crate::system::{env, ids};
 
 /// What keeps watch in the container; its argument is the mark.
@@ -124,7 +124,7 @@ pub(super) struct Started {
     running: Running,
     watch: Option<Watch>,
     /// It ended, and the watch clears up behind it.
-    exit: Option<Exit>,
+    exit: Option<ProcessExit>,
 }
 
 impl Started {

@@ -17,7 +17,7 @@ use crate::config::BackendSettings;
 use crate::policy::Class;
 use crate::runner::{AgentEnd, AgentEvent, Invocation, Surroundings};
 use crate::system::env;
-use crate::system::process::{Command, Event, Exit, Piece, Stream, signal_name};
+use crate::system::process::{Command, Event, Piece, ProcessExit, Stream, signal_name};
 
 /// The longest line that is understood, in bytes; of a longer one only the log has the whole.
 const LONGEST_LINE: usize = 16 * 1024 * 1024;
@@ -38,7 +38,7 @@ pub(super) trait Reader: fmt::Debug {
     }
 
     /// What was held back until nothing more came, and the process had ended so.
-    fn end(&mut self, exit: &Exit) -> Vec<AgentEvent> {
+    fn end(&mut self, exit: &ProcessExit) -> Vec<AgentEvent> {
         let _ = exit;
         Vec::new()
     }
@@ -49,7 +49,7 @@ pub(super) trait Reader: fmt::Debug {
     }
 
     /// The process ended, and everything that it wrote was read.
-    fn verdict(&self, exit: &Exit) -> Verdict;
+    fn verdict(&self, exit: &ProcessExit) -> Verdict;
 }
 
 /// What a reader makes of an invocation that is over.
@@ -139,7 +139,7 @@ impl<R: Reader> Process<R> {
     }
 
     /// What the reader makes of it when nothing more comes.
-    fn verdict(&mut self, exit: &Exit) -> Verdict {
+    fn verdict(&mut self, exit: &ProcessExit) -> Verdict {
         let rest = self.lines.end();
         self.ready.extend(self.reader.line(&rest));
         self.ready.extend(self.reader.poll());
@@ -149,7 +149,7 @@ impl<R: Reader> Process<R> {
 
     /// It said how it ended, and stays. Its group is ended by whoever listens.
     fn leave(&mut self) {
-        let Verdict { class, evidence, session_refused } = self.verdict(&Exit::Exited(0));
+        let Verdict { class, evidence, session_refused } = self.verdict(&ProcessExit::Exited(0));
         let evidence = format!("{evidence}; its process stayed and was ended");
         self.ready.push_back(AgentEvent::Ended(AgentEnd {
             class,
@@ -179,11 +179,11 @@ fn not_started(program: &str, error: &io::Error) -> io::Error {
 }
 
 /// The end of an invocation whose process ended so.
-pub(super) fn ended(verdict: Verdict, exit: &Exit) -> AgentEnd {
+pub(super) fn ended(verdict: Verdict, exit: &ProcessExit) -> AgentEnd {
     let (code, signal) = match exit {
-        Exit::Exited(code) => (Some(*code), None),
-        Exit::Signalled(signal) => (None, Some(signal_name(*signal))),
-        Exit::SpawnFailed(_) => (None, None),
+        ProcessExit::Exited(code) => (Some(*code), None),
+        ProcessExit::Signalled(signal) => (None, Some(signal_name(*signal))),
+        ProcessExit::SpawnFailed(_) => (None, None),
     };
     let Verdict { class, evidence, session_refused } = verdict;
     AgentEnd { class, code, signal, evidence, session_refused }
@@ -256,7 +256,7 @@ pub(super) fn brief(text: &str) -> String {
 }
 
 /// How the process ended, for a program that did not say how it ended itself.
-pub(super) fn silent(exit: &Exit) -> Verdict {
+pub(super) fn silent(exit: &ProcessExit) -> Verdict {
     Verdict::new(Class::Lost, format!("{exit}, without an end in its stream"))
 }
 
@@ -279,7 +279,7 @@ mod tests {
             self.0
         }
 
-        fn verdict(&self, exit: &Exit) -> Verdict {
+        fn verdict(&self, exit: &ProcessExit) -> Verdict {
             if self.0 { Verdict::new(Class::Done, "it says so") } else { silent(exit) }
         }
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::process::{Reader, Verdict};
 use super::refusal::Resumption;
 use crate::runner::AgentEvent;
-use crate::system::process::Exit;
+use crate::system::process::ProcessExit;
 
 /// Finds the file of a session below the folder that the program keeps its sessions in.
 pub(super) type Find = fn(&Path, &str) -> Option<PathBuf>;
@@ -66,7 +66,7 @@ pub(super) trait Beside: fmt::Debug + Default {
     fn recorded(&mut self, line: &str) -> Vec<AgentEvent>;
 
     /// The program ended, and everything was read.
-    fn verdict(&self, exit: &Exit) -> Verdict;
+    fn verdict(&self, exit: &ProcessExit) -> Verdict;
 }
 
 /// Reads a program's stream and the file beside it.
@@ -96,7 +96,7 @@ impl<F: Beside> Reader for Followed<F> {
         lines.iter().flat_map(|line| self.facts.recorded(line)).collect()
     }
 
-    fn verdict(&self, exit: &Exit) -> Verdict {
+    fn verdict(&self, exit: &ProcessExit) -> Verdict {
         let session_refused = self.resumption.refused(exit, &[F::UNKNOWN_SESSION]);
         Verdict { session_refused, ..self.facts.verdict(exit) }
     }

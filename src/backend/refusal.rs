@@ -14,7 +14,7 @@
 //! | `command` | it cannot be told |
 
 use crate::runner::Surroundings;
-use crate::system::process::Exit;
+use crate::system::process::ProcessExit;
 
 /// What the client of a container ends with when it cannot start anything there; so does many a program.
 const NO_CONTAINER: i32 = 1;
@@ -39,8 +39,8 @@ impl Resumption {
     }
 
     /// Whether the program refused the session, which it does with one of these codes.
-    pub(super) fn refused(&self, exit: &Exit, codes: &[i32]) -> bool {
-        let Exit::Exited(code) = exit else { return false };
+    pub(super) fn refused(&self, exit: &ProcessExit, codes: &[i32]) -> bool {
+        let ProcessExit::Exited(code) = exit else { return false };
         let own = !self.contained || *code != NO_CONTAINER;
         self.goes_on && !self.spoke && own && codes.contains(code)
     }
@@ -58,7 +58,7 @@ mod tests {
         let here = Surroundings::default();
         let inside = contained(Path::new("/w"), "/w");
         let earlier = Some("s-1");
-        let exited = Exit::Exited;
+        let exited = ProcessExit::Exited;
         for (earlier, surroundings, printed, exit, codes, refused) in [
             (earlier, &here, "", exited(1), &[1][..], true),
             (earlier, &here, " ", exited(42), &[42], true),
@@ -70,7 +70,7 @@ mod tests {
             (earlier, &here, "", exited(126), &[1], false),
             (earlier, &here, "", exited(127), &[1], false),
             (earlier, &here, "", exited(137), &[1], false),
-            (earlier, &here, "", Exit::Signalled(9), &[1], false),
+            (earlier, &here, "", ProcessExit::Signalled(9), &[1], false),
             // The container does not run.
             (earlier, &inside, "", exited(1), &[1], false),
             (earlier, &inside, "", exited(42), &[42], true),

@@ -13,7 +13,7 @@ use crate::backend::container::{Started, workspace};
 use crate::backend::process::{Lines, Verdict, command, ended};
 use crate::config::BackendSettings;
 use crate::runner::{AgentEnd, AgentEvent, Backend, Capabilities, Invocation, Session, Task};
-use crate::system::process::{Event, Exit, Piece, Talk};
+use crate::system::process::{Event, Piece, ProcessExit, Talk};
 
 /// How long its standard output may stay silent behind its end, where a descendant holds it.
 const SILENCE: Duration = Duration::from_millis(200);
@@ -104,7 +104,7 @@ struct Conversation {
     /// When the dialogue has waited long enough. Kept here, because a caller may drop `next` more often than it rings.
     alarm: Option<Pin<Box<Sleep>>>,
     /// It ended, and what it wrote last is read.
-    exit: Option<Exit>,
+    exit: Option<ProcessExit>,
 }
 
 /// What happened.

@@ -13,7 +13,7 @@ use crate::backend::process::{Verdict, brief, silent};
 use crate::config::Permissions;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
-use crate::system::process::Exit;
+use crate::system::process::ProcessExit;
 
 /// The version of the protocol. Asked for a later one, some agents speak it.
 const VERSION: u64 = 1;
@@ -197,7 +197,7 @@ impl Dialogue {
     }
 
     /// The agent's process ended, or is not waited for any longer.
-    pub(super) fn ended(&self, exit: Option<&Exit>) -> Verdict {
+    pub(super) fn ended(&self, exit: Option<&ProcessExit>) -> Verdict {
         let verdict = match (&self.verdict, exit) {
             (Some(verdict), _) => verdict.clone(),
             (None, _) if self.cancelled => Verdict::new(Class::Cancelled, "it was cancelled"),

@@ -14,7 +14,7 @@ use crate::backend::process::{Reader, Verdict, brief, silent};
 use crate::backend::recorded::Recorded;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
-use crate::system::process::Exit;
+use crate::system::process::ProcessExit;
 
 /// What was read so far.
 #[derive(Debug)]
@@ -53,13 +53,13 @@ impl Reader for Transcript {
         lines.iter().flat_map(|line| self.facts.logged(line)).collect()
     }
 
-    fn end(&mut self, _exit: &Exit) -> Vec<AgentEvent> {
+    fn end(&mut self, _exit: &ProcessExit) -> Vec<AgentEvent> {
         // Not there where nobody was asked.
         let bytes = fs::read(&self.history).unwrap_or_default();
         answer(&String::from_utf8_lossy(&bytes)).map(AgentEvent::Said).into_iter().collect()
     }
 
-    fn verdict(&self, exit: &Exit) -> Verdict {
+    fn verdict(&self, exit: &ProcessExit) -> Verdict {
         self.facts.verdict(exit)
     }
 }
@@ -100,10 +100,10 @@ impl Facts {
         Vec::new()
     }
 
-    pub(super) fn verdict(&self, exit: &Exit) -> Verdict {
+    pub(super) fn verdict(&self, exit: &ProcessExit) -> Verdict {
         match (self.request, exit) {
-            (Some(true), Exit::Exited(_)) if self.over => Verdict::new(Class::Done, "message_send"),
-            (Some(false), Exit::Exited(_)) if self.over => {
+            (Some(true), ProcessExit::Exited(_)) if self.over => Verdict::new(Class::Done, "message_send"),
+            (Some(false), ProcessExit::Exited(_)) if self.over => {
                 let error = self.error.as_deref().unwrap_or_default();
                 let class = error_type(error).map_or(Class::Transient { wait: None }, class);
                 Verdict::new(class, format!("a request without an answer: {}", brief(error)))

@@ -12,7 +12,7 @@ use crate::backend::process::{Reader, Verdict, brief, silent};
 use crate::backend::status::{class_of, status};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
-use crate::system::process::Exit;
+use crate::system::process::ProcessExit;
 
 /// What was read so far.
 #[derive(Debug)]
@@ -138,10 +138,10 @@ impl Reader for Transcript {
         self.result.is_some()
     }
 
-    fn verdict(&self, exit: &Exit) -> Verdict {
+    fn verdict(&self, exit: &ProcessExit) -> Verdict {
         // The stream of one that is not there has nothing but this.
         let unknown = |result: &Value| result["subtype"] == "error_during_execution";
-        let told = !self.began && matches!(exit, Exit::Exited(_)) && self.result.as_ref().is_some_and(unknown);
+        let told = !self.began && matches!(exit, ProcessExit::Exited(_)) && self.result.as_ref().is_some_and(unknown);
         let verdict = match &self.result {
             Some(result) => Verdict::new(self.class(result), evidence(result)),
             None => silent(exit),

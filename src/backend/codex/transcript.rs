@@ -12,7 +12,7 @@ use crate::backend::recorded::{Beside, Followed};
 use crate::backend::status::class_of;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
-use crate::system::process::Exit;
+use crate::system::process::ProcessExit;
 
 /// Reads both.
 pub(super) type Transcript = Followed<Facts>;
@@ -96,7 +96,7 @@ impl Beside for Facts {
         }
     }
 
-    fn verdict(&self, exit: &Exit) -> Verdict {
+    fn verdict(&self, exit: &ProcessExit) -> Verdict {
         match &self.turn {
             Some(Turn::Completed) => Verdict::new(Class::Done, "turn.completed"),
             Some(Turn::Failed(message)) => match &self.error {

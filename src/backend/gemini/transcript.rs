@@ -13,7 +13,7 @@ use crate::backend::recorded::{Beside, Followed};
 use crate::backend::status::{class_of, status_in};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
-use crate::system::process::Exit;
+use crate::system::process::ProcessExit;
 
 /// Reads both.
 pub(super) type Transcript = Followed<Facts>;
@@ -76,7 +76,7 @@ impl Beside for Facts {
         vec![AgentEvent::Usage(tokens), AgentEvent::Turn]
     }
 
-    fn verdict(&self, exit: &Exit) -> Verdict {
+    fn verdict(&self, exit: &ProcessExit) -> Verdict {
         let Some(result) = &self.result else { return silent(exit) };
         if result["status"] == "success" {
             return match &self.complaint {
@@ -109,8 +109,8 @@ impl Facts {
 }
 
 /// The status of a provider that an exit code is what is left of.
-fn of_exit(exit: &Exit) -> Option<u16> {
-    let Exit::Exited(code) = exit else { return None };
+fn of_exit(exit: &ProcessExit) -> Option<u16> {
+    let ProcessExit::Exited(code) = exit else { return None };
     u16::try_from(code + 256).ok().filter(|status| (400..512).contains(status))
 }
 

@@ -12,7 +12,7 @@ use crate::backend::refusal::Resumption;
 use crate::backend::status::{class_of, status};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
-use crate::system::process::Exit;
+use crate::system::process::ProcessExit;
 
 /// What was read so far.
 #[derive(Debug, Default)]
@@ -91,14 +91,14 @@ impl Reader for Transcript {
         events
     }
 
-    fn end(&mut self, _exit: &Exit) -> Vec<AgentEvent> {
+    fn end(&mut self, _exit: &ProcessExit) -> Vec<AgentEvent> {
         self.flush()
     }
 
-    fn verdict(&self, exit: &Exit) -> Verdict {
+    fn verdict(&self, exit: &ProcessExit) -> Verdict {
         let session_refused = self.resumption.refused(exit, &[1]);
         let verdict = match &self.end {
-            _ if matches!(exit, Exit::Signalled(_)) => silent(exit),
+            _ if matches!(exit, ProcessExit::Signalled(_)) => silent(exit),
             Some(End::Finished(reason)) if reason == "stop" => Verdict::new(Class::Done, "step_finish: stop"),
             Some(End::Finished(reason)) => Verdict::new(Class::Lost, format!("{exit}, in the middle: {reason}")),
             Some(End::Failed(error)) => failure(error),

@@ -13,7 +13,7 @@ use crate::backend::refusal::Resumption;
 use crate::backend::status::{class_of, status_in};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
-use crate::system::process::Exit;
+use crate::system::process::ProcessExit;
 
 /// What was read so far.
 #[derive(Debug, Default)]
@@ -107,10 +107,10 @@ impl Reader for Transcript {
         }
     }
 
-    fn verdict(&self, exit: &Exit) -> Verdict {
+    fn verdict(&self, exit: &ProcessExit) -> Verdict {
         let session_refused = self.resumption.refused(exit, &[0, 1]);
         let verdict = match (&self.answer, exit) {
-            (Some((reason, message)), Exit::Exited(_)) if self.state != State::Works => {
+            (Some((reason, message)), ProcessExit::Exited(_)) if self.state != State::Works => {
                 let told = if message.is_empty() { String::new() } else { format!(", {}", brief(message)) };
                 Verdict::new(self.class(reason, message), format!("stopReason {reason}{told}"))
             }

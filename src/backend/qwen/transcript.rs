@@ -14,7 +14,7 @@ use crate::backend::recorded::{Beside, Followed};
 use crate::backend::status::{class_of, status, status_in};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
-use crate::system::process::Exit;
+use crate::system::process::ProcessExit;
 
 /// Exit codes of its own, for ends without a `result`: turns used up; time or tool calls used up; interrupted.
 const TURNS: i32 = 53;
@@ -91,14 +91,14 @@ impl Beside for Facts {
         events
     }
 
-    fn verdict(&self, exit: &Exit) -> Verdict {
+    fn verdict(&self, exit: &ProcessExit) -> Verdict {
         match (&self.result, exit) {
             (Some(result), _) => self.of_result(result),
-            (None, Exit::Exited(TURNS)) => Verdict::new(Class::TimedOut, "exit 53: its turns are used up"),
-            (None, Exit::Exited(BUDGET)) => {
+            (None, ProcessExit::Exited(TURNS)) => Verdict::new(Class::TimedOut, "exit 53: its turns are used up"),
+            (None, ProcessExit::Exited(BUDGET)) => {
                 Verdict::new(Class::TimedOut, "exit 55: its time or tool calls are used up")
             }
-            (None, Exit::Exited(INTERRUPTED)) => Verdict::new(Class::Cancelled, "exit 130: it was interrupted"),
+            (None, ProcessExit::Exited(INTERRUPTED)) => Verdict::new(Class::Cancelled, "exit 130: it was interrupted"),
             (None, exit) => silent(exit),
         }
     }

@@ -15,7 +15,7 @@ use crate::config::{BackendSettings, Settings};
 use crate::diag::closest;
 use crate::runner::{Backend, Backends};
 use crate::system::guard::Guard;
-use crate::system::process::{Captured, Command, Exit, capture};
+use crate::system::process::{Captured, Command, ProcessExit, capture};
 use crate::system::{env, ids};
 
 /// How long a program may take to print its version.
@@ -114,7 +114,7 @@ fn version_in(captured: &Captured) -> Result<String, String> {
     match (&captured.exit, captured.timed_out) {
         (_, true) => Err(format!("it said nothing for {} s", PATIENCE.as_secs())),
         // Some print it where others print what went wrong.
-        (Exit::Exited(0), _) => {
+        (ProcessExit::Exited(0), _) => {
             let printed = first(&captured.stdout).or_else(|| first(&captured.stderr));
             printed.ok_or_else(|| "it printed nothing".to_owned())
         }
@@ -152,12 +152,12 @@ mod tests {
             timed_out,
         };
         for (captured, version) in [
-            (captured(Exit::Exited(0), "\n  mine 1.2 \nmore", "", false), Ok("mine 1.2")),
-            (captured(Exit::Exited(0), "", "0.73.1\n", false), Ok("0.73.1")),
-            (captured(Exit::Exited(0), " \n", "", false), Err("it printed nothing")),
-            (captured(Exit::Exited(2), "usage", "no such option\n", false), Err("exit 2: no such option")),
-            (captured(Exit::Exited(1), "", "", false), Err("exit 1")),
-            (captured(Exit::Signalled(9), "mine", "", true), Err("it said nothing for 10 s")),
+            (captured(ProcessExit::Exited(0), "\n  mine 1.2 \nmore", "", false), Ok("mine 1.2")),
+            (captured(ProcessExit::Exited(0), "", "0.73.1\n", false), Ok("0.73.1")),
+            (captured(ProcessExit::Exited(0), " \n", "", false), Err("it printed nothing")),
+            (captured(ProcessExit::Exited(2), "usage", "no such option\n", false), Err("exit 2: no such option")),
+            (captured(ProcessExit::Exited(1), "", "", false), Err("exit 1")),
+            (captured(ProcessExit::Signalled(9), "mine", "", true), Err("it said nothing for 10 s")),
         ] {
             assert_eq!(version_in(&captured), version.map(str::to_owned).map_err(str::to_owned));
         }

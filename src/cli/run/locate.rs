@@ -8,7 +8,7 @@ use super::needs::find;
 use crate::config::{BackendSettings, DockerSection};
 use crate::system::guard::Guard;
 use crate::system::ids;
-use crate::system::process::{Captured, Command, Exit, capture};
+use crate::system::process::{Captured, Command, ProcessExit, capture};
 
 /// The variable that marks what we start, so that it ends with us.
 pub(super) const MARK: &str = "LOA_SESSION_ID";
@@ -71,9 +71,9 @@ fn located(looked: &Captured, docker: &DockerSection, wanted: &str) -> Result<St
     let first = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().next().unwrap_or_default().trim().to_owned();
     match (&looked.exit, looked.timed_out) {
         (_, true) => Err(format!("the container `{container}` said nothing for {} s", PATIENCE.as_secs())),
-        (Exit::Exited(0), _) => Ok(format!("{} in the container `{container}`", first(&looked.stdout))),
-        (Exit::Exited(3), _) => Err(format!("`{wanted}` is not found in the container `{container}`")),
-        (Exit::Exited(4), _) => {
+        (ProcessExit::Exited(0), _) => Ok(format!("{} in the container `{container}`", first(&looked.stdout))),
+        (ProcessExit::Exited(3), _) => Err(format!("`{wanted}` is not found in the container `{container}`")),
+        (ProcessExit::Exited(4), _) => {
             Err(format!("`grep`, by which it is ended, is not found in the container `{container}`"))
         }
         (exit, _) => Err(format!("the container `{container}` cannot be used: {exit}: {}", first(&looked.stderr))),
@@ -88,11 +88,11 @@ mod tests {
     fn what_a_container_lacks_is_named() {
         let docker = DockerSection { container: "box".to_owned(), user: None, workdir: None, program: None };
         for (exit, timed_out, located_as) in [
-            (Exit::Exited(0), false, Ok("/usr/bin/mine in the container `box`")),
-            (Exit::Exited(1), false, Err("the container `box` cannot be used: exit 1: No such container: box")),
-            (Exit::Exited(3), false, Err("`mine` is not found in the container `box`")),
-            (Exit::Exited(4), false, Err("`grep`, by which it is ended, is not found in the container `box`")),
-            (Exit::Signalled(9), true, Err("the container `box` said nothing for 10 s")),
+            (ProcessExit::Exited(0), false, Ok("/usr/bin/mine in the container `box`")),
+            (ProcessExit::Exited(1), false, Err("the container `box` cannot be used: exit 1: No such container: box")),
+            (ProcessExit::Exited(3), false, Err("`mine` is not found in the container `box`")),
+            (ProcessExit::Exited(4), false, Err("`grep`, by which it is ended, is not found in the container `box`")),
+            (ProcessExit::Signalled(9), true, Err("the container `box` said nothing for 10 s")),
         ] {
             let (stdout, stderr) = (b"/usr/bin/mine\n".to_vec(), b"No such container: box\nmore".to_vec());
             let looked = Captured { exit, stdout, stderr, truncated: false, timed_out };

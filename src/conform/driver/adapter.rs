@@ -20,7 +20,7 @@ use super::stage::Stage;
 use super::verb::{Call, GRACE};
 use crate::conform::adapter::Dialogue;
 use crate::conform::{AdapterAnswer, AdapterAsk, Verb};
-use crate::system::process::{Event, Exit, Piece, Running, Talk};
+use crate::system::process::{Event, Piece, ProcessExit, Running, Talk};
 
 /// How long one half of an ended adapter, its process or its standard output, may outlast the other.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -161,7 +161,7 @@ impl Adapter {
 struct Listener {
     running: Running,
     talk: Talk,
-    exit: Option<Exit>,
+    exit: Option<ProcessExit>,
     dialogue: Dialogue,
     open: BTreeMap<u64, Open>,
     stage: Arc<Stage>,
@@ -272,7 +272,7 @@ impl Listener {
     }
 
     /// Its end; what it still says is heard.
-    async fn ending(&mut self) -> Exit {
+    async fn ending(&mut self) -> ProcessExit {
         loop {
             match self.running.next().await {
                 Event::Output(piece) => self.stage.hear(&piece),

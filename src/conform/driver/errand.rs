@@ -20,7 +20,7 @@ use crate::conform::{
     Occasion, OutputLine, SignalSent, WhichSession,
 };
 use crate::system::env;
-use crate::system::process::{Exit, Stream, signal_name};
+use crate::system::process::{ProcessExit, Stream, signal_name};
 
 /// How often a running step is looked at.
 const LOOK: Duration = Duration::from_millis(10);
@@ -296,11 +296,11 @@ fn number(signal: &str) -> Option<Signal> {
     }
 }
 
-fn ended(exit: &Exit) -> AgentEnd {
+fn ended(exit: &ProcessExit) -> AgentEnd {
     match exit {
-        Exit::Exited(code) => AgentEnd::Exited(*code),
-        Exit::Signalled(number) => AgentEnd::Signalled(signal_name(*number)),
-        Exit::SpawnFailed(error) => AgentEnd::NotStarted(error.to_string()),
+        ProcessExit::Exited(code) => AgentEnd::Exited(*code),
+        ProcessExit::Signalled(number) => AgentEnd::Signalled(signal_name(*number)),
+        ProcessExit::SpawnFailed(error) => AgentEnd::NotStarted(error.to_string()),
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::conform::probe::MARK;
 use crate::conform::workspace::Lab;
 use crate::conform::{AgentManifest, Argv, Case, CompactorWay, Manifest};
-use crate::system::process::{Captured, Command, Exit, capture};
+use crate::system::process::{Captured, Command, ProcessExit, capture};
 use crate::system::{env, scratch};
 
 /// How long a program may take to say its version.
@@ -186,7 +186,7 @@ async fn ask(argv: Vec<String>, env: &BTreeMap<String, String>, dir: &Path, time
     let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing").to_owned();
     match exit {
         _ if timed_out => Err(format!("`{}` took longer than {} s", argv.join(" "), time.as_secs())),
-        Exit::Exited(0) => Ok(said),
+        ProcessExit::Exited(0) => Ok(said),
         exit => Err(format!("`{}`: {exit}; it said: {last}", argv.join(" "))),
     }
 }

@@ -30,7 +30,7 @@ use crate::conform::{
     Sight, Step, StepSeen, TimeMethod, Verb,
 };
 use crate::system::env;
-use crate::system::process::{Captured, Command, Exit, capture};
+use crate::system::process::{Captured, Command, ProcessExit, capture};
 use crate::system::{files, ids};
 
 /// How often it is looked whether everything is gone.
@@ -161,7 +161,7 @@ impl<'a> Trial<'a> {
         }
         let Captured { exit, stderr, .. } = capture(&command, 4096, GIT_TIME).await;
         match exit {
-            Exit::Exited(0) => Ok(()),
+            ProcessExit::Exited(0) => Ok(()),
             exit => Err(format!("git {}: {exit}: {}", arguments.join(" "), String::from_utf8_lossy(&stderr).trim())),
         }
     }

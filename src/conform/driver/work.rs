@@ -12,7 +12,7 @@ use super::adapter::{Adapter, Asked, Ending, signal};
 use super::stage::Stage;
 use super::verb::{Call, GRACE};
 use crate::conform::{AdapterAsk, ProcessEnd, Verb};
-use crate::system::process::{Event, Exit, Running, capture, signal_name};
+use crate::system::process::{Event, ProcessExit, Running, capture, signal_name};
 
 /// How a verb is begun.
 #[derive(Debug, Clone)]
@@ -189,11 +189,11 @@ fn refused(ending: Ending, kill: &Asked) -> ProcessEnd {
     end
 }
 
-fn exited(exit: &Exit, killed: bool) -> ProcessEnd {
+fn exited(exit: &ProcessExit, killed: bool) -> ProcessEnd {
     match exit {
-        Exit::Signalled(9) if killed => ProcessEnd::KilledAsPlanned,
-        Exit::Exited(code) => ProcessEnd::Exited(*code),
-        Exit::Signalled(number) => ProcessEnd::Signalled(signal_name(*number)),
-        Exit::SpawnFailed(error) => ProcessEnd::NotStarted(error.to_string()),
+        ProcessExit::Signalled(9) if killed => ProcessEnd::KilledAsPlanned,
+        ProcessExit::Exited(code) => ProcessEnd::Exited(*code),
+        ProcessExit::Signalled(number) => ProcessEnd::Signalled(signal_name(*number)),
+        ProcessExit::SpawnFailed(error) => ProcessEnd::NotStarted(error.to_string()),
     }
 }

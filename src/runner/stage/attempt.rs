@@ -25,7 +25,9 @@ use crate::store::{Layout, Place};
 use crate::system::clock;
 use crate::system::files::{self as host_files, Privacy};
 use crate::system::guard::Guard;
-use crate::system::process::{Command, Event as ProcessEvent, Exit, Piece, Running, Stream, kill_group, signal_name};
+use crate::system::process::{
+    Command, Event as ProcessEvent, Piece, ProcessExit, Running, Stream, kill_group, signal_name,
+};
 
 /// How much of the end of standard error is kept, to recognise a failure by.
 const TAIL: usize = 4 * 1024;
@@ -336,10 +338,10 @@ fn command(argv: &[String], variables: &[(String, OsString)], withheld: &[String
     variables.iter().fold(command, |command, (name, value)| command.env(name, value))
 }
 
-fn outcome(exit: &Exit) -> StageOutcome {
+fn outcome(exit: &ProcessExit) -> StageOutcome {
     match exit {
-        Exit::Exited(code) => StageOutcome::exited(*code),
-        Exit::Signalled(signal) => StageOutcome::signalled(&signal_name(*signal)),
-        Exit::SpawnFailed(error) => StageOutcome::spawn_failed(&error.to_string()),
+        ProcessExit::Exited(code) => StageOutcome::exited(*code),
+        ProcessExit::Signalled(signal) => StageOutcome::signalled(&signal_name(*signal)),
+        ProcessExit::SpawnFailed(error) => StageOutcome::spawn_failed(&error.to_string()),
     }
 }

@@ -283,7 +283,7 @@ impl ContextWatch {
     fn compacted(&mut self, level: CompactionLevel, captured: Option<&Captured>) -> Result<(), RunError> {
         self.tracker.compaction_ended(level);
         if let Some(captured) = captured
-            && !matches!(captured.exit, crate::system::process::Exit::Exited(0))
+            && !matches!(captured.exit, crate::system::process::ProcessExit::Exited(0))
         {
             self.notice(format!("{}: the compaction command failed: {}", self.phase, captured.exit));
         }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Command, Event, Exit, Stream};
+use super::{Command, Event, ProcessExit, Stream};
 
 /// What a program said and how it ended.
 #[derive(Debug)]
 pub struct Captured {
     /// How it ended.
-    pub exit: Exit,
+    pub exit: ProcessExit,
     /// Standard output, up to the limit.
     pub stdout: Vec<u8>,
     /// Standard error, up to the limit.
@@ -20,14 +20,19 @@ pub struct Captured {
 }
 
 /// Runs `command` for at most `time`, keeping at most `limit` bytes of each output. Never fails: a program that cannot be
-/// started is [`Exit::SpawnFailed`]. Its group is ended when it is over.
+/// started is [`ProcessExit::SpawnFailed`]. Its group is ended when it is over.
 pub async fn capture(command: &Command, limit: usize, time: Duration) -> Captured {
     let spawned = command.spawn();
-    let mut captured =
-        Captured { exit: Exit::Exited(0), stdout: Vec::new(), stderr: Vec::new(), truncated: false, timed_out: false };
+    let mut captured = Captured {
+        exit: ProcessExit::Exited(0),
+        stdout: Vec::new(),
+        stderr: Vec::new(),
+        truncated: false,
+        timed_out: false,
+    };
     let mut running = match spawned {
         Ok(running) => running,
-        Err(error) => return Captured { exit: Exit::SpawnFailed(error), ..captured },
+        Err(error) => return Captured { exit: ProcessExit::SpawnFailed(error), ..captured },
     };
     let group = running.group();
     let ended = tokio::time::timeout(time, async {

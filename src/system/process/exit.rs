@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 
 /// How a child ended, or that it never began.
 #[derive(Debug)]
-pub enum Exit {
+pub enum ProcessExit {
     /// It returned this code.
     Exited(i32),
     /// It died by this signal's number.
@@ -16,7 +16,7 @@ pub enum Exit {
     SpawnFailed(io::Error),
 }
 
-impl From<ExitStatus> for Exit {
+impl From<ExitStatus> for ProcessExit {
     fn from(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
             (Some(code), _) => Self::Exited(code),
@@ -25,7 +25,7 @@ impl From<ExitStatus> for Exit {
     }
 }
 
-impl fmt::Display for Exit {
+impl fmt::Display for ProcessExit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited(code) => write!(f, "exit {code}"),

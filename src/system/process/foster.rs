@@ -10,7 +10,7 @@ use rustix::process::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Command, Exit};
+use super::{Command, ProcessExit};
 
 /// The child of a process that fosters; only one at a time.
 #[derive(Debug)]
@@ -43,12 +43,12 @@ impl Foster {
 
     /// Blocks until the child has ended; buries whatever else ends meanwhile.
     #[must_use]
-    pub fn ended(&self) -> Exit {
+    pub fn ended(&self) -> ProcessExit {
         loop {
             match wait(WaitOptions::empty()) {
                 Ok(Some((pid, status))) if pid == self.pid => return exit(status),
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Exit::SpawnFailed(error.into()),
+                Err(error) => return ProcessExit::SpawnFailed(error.into()),
             }
         }
     }
@@ -59,10 +59,10 @@ pub fn bury() {
     while matches!(wait(WaitOptions::NOHANG), Ok(Some(_))) {}
 }
 
-fn exit(status: WaitStatus) -> Exit {
+fn exit(status: WaitStatus) -> ProcessExit {
     match status.terminating_signal() {
-        Some(signal) => Exit::Signalled(signal),
-        None => Exit::Exited(status.exit_status().unwrap_or_default()),
+        Some(signal) => ProcessExit::Signalled(signal),
+        None => ProcessExit::Exited(status.exit_status().unwrap_or_default()),
     }
 }
 

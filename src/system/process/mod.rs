@@ -21,7 +21,7 @@ mod talk;
 
 pub use capture::{Captured, capture};
 pub use command::Command;
-pub use exit::{Exit, signal_name};
+pub use exit::{ProcessExit, signal_name};
 pub use foster::{Foster, bury};
 pub use interrupt::{Interrupt, Interrupts};
 pub use output::{LONGEST_PIECE, Piece, Stream};

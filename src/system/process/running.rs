@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::output::{Cut, pump};
 use super::own::Own;
-use super::{Exit, Piece, Stream, group};
+use super::{Piece, ProcessExit, Stream, group};
 
 /// How many pieces of output may wait for a slow reader.
 const QUEUE: usize = 16;
@@ -30,7 +30,7 @@ pub enum Event {
     /// It wrote something.
     Output(Piece),
     /// It ended, and everything that it wrote was delivered; a descendant that holds a pipe is not waited for.
-    Ended(Exit),
+    Ended(ProcessExit),
 }
 
 /// A child process that is the leader of its group. Dropped before its end, it is killed, its group is not.
@@ -99,7 +99,7 @@ impl Running {
     }
 
     /// Asks the whole group to end, waits, then kills what is left. Output that comes meanwhile is dropped.
-    pub async fn end(mut self, grace: Duration) -> Exit {
+    pub async fn end(mut self, grace: Duration) -> ProcessExit {
         signal_group(self.group, Signal::TERM);
         let asked = timeout(grace, async { while !matches!(self.next().await, Event::Ended(_)) {} }).await;
         if asked.is_err() {

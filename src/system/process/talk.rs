@@ -61,7 +61,7 @@ async fn feed(mut pipe: ChildStdin, mut bytes: UnboundedReceiver<Vec<u8>>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::system::process::{Command, Event, Exit};
+    use crate::system::process::{Command, Event, ProcessExit};
 
     fn wait<T>(what: impl Future<Output = T>) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -78,7 +78,7 @@ mod tests {
             talk.close();
             assert_eq!(talk.next().await.expect("the rest").bytes, b"two");
             assert_eq!(talk.next().await, None);
-            assert!(matches!(running.next().await, Event::Ended(Exit::Exited(0))));
+            assert!(matches!(running.next().await, Event::Ended(ProcessExit::Exited(0))));
         });
     }
 

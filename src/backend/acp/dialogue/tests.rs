@@ -91,7 +91,7 @@ impl Played {
     }
 
     fn class(&self) -> Class {
-        self.dialogue.ended(Some(&Exit::Exited(0))).class
+        self.dialogue.ended(Some(&ProcessExit::Exited(0))).class
     }
 }
 
@@ -150,7 +150,7 @@ fn a_session_that_is_not_there_is_refused_and_another_failure_is_what_it_is() {
         let mut played = Played::new(Subject { earlier: Some("gone".to_owned()), ..subject() });
         played.answers(&json!({ "protocolVersion": 1, "agentCapabilities": { "loadSession": true } }));
         played.refuses(code, message);
-        let verdict = played.dialogue.ended(Some(&Exit::Exited(0)));
+        let verdict = played.dialogue.ended(Some(&ProcessExit::Exited(0)));
         assert_eq!((verdict.session_refused, verdict.class), (refused, class), "{code} {message}");
         assert_eq!(played.done().last().map(String::as_str), Some("HangUp"));
     }
@@ -319,7 +319,7 @@ fn lines_that_are_no_messages_are_borne_and_told() {
 #[test]
 fn a_death_without_a_word_is_one() {
     let played = Played::works(subject(), &Value::Null);
-    let verdict = played.dialogue.ended(Some(&Exit::Signalled(9)));
+    let verdict = played.dialogue.ended(Some(&ProcessExit::Signalled(9)));
     assert_eq!((verdict.class, verdict.session_refused), (Class::Lost, false));
     let mut played = Played::works(subject(), &Value::Null);
     let steps = played.dialogue.closed();
@@ -336,7 +336,7 @@ fn recorded(case: &str, mode: Option<&str>) -> (Vec<AgentEvent>, Verdict) {
     }
     let events =
         played.steps.iter().filter_map(|step| if let Step::Tell(event) = step { Some(event.clone()) } else { None });
-    (events.collect(), played.dialogue.ended(Some(&Exit::Exited(0))))
+    (events.collect(), played.dialogue.ended(Some(&ProcessExit::Exited(0))))
 }
 
 #[test]

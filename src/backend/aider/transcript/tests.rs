@@ -9,7 +9,7 @@ fn recorded(name: &str) -> String {
 }
 
 /// Everything that is read from a recording, first its output and then its log, and the verdict.
-fn read(case: &str, exit: &Exit) -> (Vec<E>, Verdict) {
+fn read(case: &str, exit: &ProcessExit) -> (Vec<E>, Verdict) {
     let mut facts = Facts::default();
     let mut events: Vec<E> = recorded(&format!("{case}.txt")).lines().flat_map(|line| facts.printed(line)).collect();
     events.extend(recorded(&format!("{case}.session.jsonl")).lines().flat_map(|line| facts.logged(line)));
@@ -20,13 +20,13 @@ fn read(case: &str, exit: &Exit) -> (Vec<E>, Verdict) {
 fn every_recorded_end_has_its_class() {
     let transient = Class::Transient { wait: None };
     let rows = [
-        ("success", Exit::Exited(0), Class::Done, "message_send"),
-        ("authentication", Exit::Exited(0), Class::Permanent, "AuthenticationError"),
-        ("refused", Exit::Exited(0), Class::Permanent, "BadRequestError"),
-        ("prompt-too-long", Exit::Exited(0), Class::Permanent, "BadRequestError"),
-        ("overloaded", Exit::Exited(0), transient.clone(), "APIError"),
-        ("truncated", Exit::Exited(0), transient, "InternalServerError"),
-        ("success", Exit::Signalled(15), Class::Lost, "SIGTERM"),
+        ("success", ProcessExit::Exited(0), Class::Done, "message_send"),
+        ("authentication", ProcessExit::Exited(0), Class::Permanent, "AuthenticationError"),
+        ("refused", ProcessExit::Exited(0), Class::Permanent, "BadRequestError"),
+        ("prompt-too-long", ProcessExit::Exited(0), Class::Permanent, "BadRequestError"),
+        ("overloaded", ProcessExit::Exited(0), transient.clone(), "APIError"),
+        ("truncated", ProcessExit::Exited(0), transient, "InternalServerError"),
+        ("success", ProcessExit::Signalled(15), Class::Lost, "SIGTERM"),
     ];
     for (case, exit, class, evidence) in rows {
         let (_, verdict) = read(case, &exit);
@@ -42,19 +42,19 @@ fn a_failure_is_one_of_the_log_and_not_of_what_is_printed() {
     for line in recorded("success.session.jsonl").lines() {
         facts.logged(line);
     }
-    assert_eq!(facts.verdict(&Exit::Exited(0)).class, Class::Done);
-    assert_eq!(Facts::default().verdict(&Exit::Exited(0)).class, Class::Lost, "an exit code of 0 is no success");
+    assert_eq!(facts.verdict(&ProcessExit::Exited(0)).class, Class::Done);
+    assert_eq!(Facts::default().verdict(&ProcessExit::Exited(0)).class, Class::Lost, "an exit code of 0 is no success");
 }
 
 #[test]
 fn the_context_is_that_of_each_request() {
-    let (events, _) = read("success", &Exit::Exited(0));
+    let (events, _) = read("success", &ProcessExit::Exited(0));
     assert_eq!(events, [E::Usage(5000), E::Turn]);
 }
 
 #[test]
 fn its_own_retries_are_told() {
-    let (events, _) = read("overloaded", &Exit::Exited(0));
+    let (events, _) = read("overloaded", &ProcessExit::Exited(0));
     let printed = recorded("overloaded.txt").lines().filter(|line| line.starts_with("Retrying in ")).count();
     assert!(printed > 0);
     assert_eq!(events, vec![E::Retrying { status: None, wait: None }; printed]);
@@ -76,7 +76,7 @@ fn the_answer_is_the_last_one_of_the_conversation() {
     let place = |name: &str| PathBuf::from(format!("{}/fixtures/transcripts/aider/{name}", env!("CARGO_MANIFEST_DIR")));
     let end = |history| {
         let recorded = Recorded::new(home.path().to_path_buf(), |_, _| None, None);
-        Transcript::new(recorded, history).end(&Exit::Exited(0))
+        Transcript::new(recorded, history).end(&ProcessExit::Exited(0))
     };
     assert_eq!(end(place("success.history.txt")), [E::Said("All done.".to_owned())]);
     assert_eq!(end(place("nowhere.txt")), []);

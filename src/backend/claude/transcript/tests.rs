@@ -4,7 +4,7 @@ use super::*;
 use crate::runner::AgentEvent as E;
 
 /// Everything that is read from a recording, its verdict last, except for what the log takes as it is.
-fn read(case: &str, resumes: bool, exit: &Exit) -> (Vec<E>, Verdict) {
+fn read(case: &str, resumes: bool, exit: &ProcessExit) -> (Vec<E>, Verdict) {
     let path = format!("{}/fixtures/transcripts/claude-code/{case}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let mut transcript = Transcript::new(resumes);
@@ -39,7 +39,7 @@ fn every_recorded_end_has_its_class() {
         ("sigterm-tool", 143, Class::Lost, "exit 143"),
     ];
     for (case, code, class, evidence) in rows {
-        let (events, verdict) = read(case, false, &Exit::Exited(code));
+        let (events, verdict) = read(case, false, &ProcessExit::Exited(code));
         assert_eq!(verdict.class, class, "{case}: {}", verdict.evidence);
         assert!(verdict.evidence.contains(evidence), "{case}: {}", verdict.evidence);
         assert!(!verdict.session_refused, "{case}");
@@ -52,28 +52,28 @@ fn every_recorded_end_has_its_class() {
 #[test]
 fn the_exit_code_alone_changes_no_class() {
     for case in ["success", "authentication", "overloaded", "sigint-tool", "max-turns"] {
-        let by_code = [0, 1, 2, 143].map(|code| read(case, false, &Exit::Exited(code)).1.class);
+        let by_code = [0, 1, 2, 143].map(|code| read(case, false, &ProcessExit::Exited(code)).1.class);
         assert!(by_code.iter().all(|class| *class == by_code[0]), "{case}: {by_code:?}");
     }
 }
 
 #[test]
 fn a_session_that_is_not_there_is_told_from_one_that_failed() {
-    assert!(read("resume-unknown", true, &Exit::Exited(1)).1.session_refused);
-    assert!(!read("resume-unknown", true, &Exit::Signalled(9)).1.session_refused, "killed before it could look");
+    assert!(read("resume-unknown", true, &ProcessExit::Exited(1)).1.session_refused);
+    assert!(!read("resume-unknown", true, &ProcessExit::Signalled(9)).1.session_refused, "killed before it could look");
     // As root, which it refuses; in a container that does not run; killed in one.
     for code in [0, 1, 127, 137] {
-        let silence = Transcript::new(true).verdict(&Exit::Exited(code));
+        let silence = Transcript::new(true).verdict(&ProcessExit::Exited(code));
         assert!(!silence.session_refused && silence.class == Class::Lost, "{code}");
     }
     for case in ["resume", "authentication", "sigterm-waiting"] {
-        assert!(!read(case, true, &Exit::Exited(1)).1.session_refused, "{case}");
+        assert!(!read(case, true, &ProcessExit::Exited(1)).1.session_refused, "{case}");
     }
 }
 
 #[test]
 fn a_run_with_a_tool_is_two_turns_and_their_context() {
-    let (events, _) = read("tool", false, &Exit::Exited(0));
+    let (events, _) = read("tool", false, &ProcessExit::Exited(0));
     let usage: Vec<u64> =
         events.iter().filter_map(|event| if let E::Usage(n) = event { Some(*n) } else { None }).collect();
     assert_eq!(events.iter().filter(|event| **event == E::Turn).count(), 2, "{events:?}");
@@ -101,11 +101,11 @@ fn a_message_in_two_events_counts_once_and_a_subagents_not_at_all() {
 
 #[test]
 fn its_own_retries_and_compactions_are_told() {
-    let (events, _) = read("overloaded", false, &Exit::Exited(1));
+    let (events, _) = read("overloaded", false, &ProcessExit::Exited(1));
     let retries: Vec<_> = events.iter().filter(|event| matches!(event, E::Retrying { .. })).collect();
     assert!(matches!(retries[0], E::Retrying { status: Some(529), wait: Some(_) }), "{retries:?}");
     for case in ["compaction", "compact-on-request"] {
-        let (events, _) = read(case, false, &Exit::Exited(0));
+        let (events, _) = read(case, false, &ProcessExit::Exited(0));
         let told =
             |event: &E| matches!(event, E::Compacted { before: Some(before), after: Some(after) } if after < before);
         assert_eq!(events.iter().filter(|event| told(event)).count(), 1, "{case}");
@@ -123,7 +123,7 @@ fn a_limit_that_was_lifted_limits_no_more() {
     transcript.line(
         r#"{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error","api_error_status":429}"#,
     );
-    assert_eq!(transcript.verdict(&Exit::Exited(1)).class, Class::Transient { wait: None });
+    assert_eq!(transcript.verdict(&ProcessExit::Exited(1)).class, Class::Transient { wait: None });
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn ends_that_were_not_recorded_have_a_class_too() {
         let mut transcript = Transcript::new(false);
         transcript.line(r#"{"type":"system","subtype":"init","session_id":"s"}"#);
         transcript.line(&format!(r#"{{"type":"result",{result}}}"#));
-        transcript.verdict(&Exit::Exited(0)).class
+        transcript.verdict(&ProcessExit::Exited(0)).class
     };
     let failed = r#""subtype":"success","is_error":true"#;
     for (result, expected) in [
@@ -154,5 +154,5 @@ fn what_is_no_event_is_passed_over() {
     for line in ["", "not JSON", "[]", "7", "{}", r#"{"type":"party"}"#, r#"{"type":"result"#] {
         assert!(transcript.line(line).is_empty(), "{line}");
     }
-    assert_eq!(transcript.verdict(&Exit::Exited(0)).class, Class::Lost);
+    assert_eq!(transcript.verdict(&ProcessExit::Exited(0)).class, Class::Lost);
 }

@@ -9,7 +9,7 @@ fn recorded(name: &str) -> String {
 }
 
 /// Everything that is read from a recording, first its stream and then its session file, and the verdict.
-fn read(case: &str, exit: &Exit) -> (Vec<E>, Verdict) {
+fn read(case: &str, exit: &ProcessExit) -> (Vec<E>, Verdict) {
     let mut facts = Facts::default();
     let mut events: Vec<E> = recorded(case).lines().flat_map(|line| facts.stream(line)).collect();
     events.extend(recorded(&format!("{case}.session")).lines().flat_map(|line| facts.recorded(line)));
@@ -20,7 +20,7 @@ fn read(case: &str, exit: &Exit) -> (Vec<E>, Verdict) {
 fn every_recorded_end_has_its_class() {
     let transient = Class::Transient { wait: None };
     let reset = Timestamp::from_second(1_795_220_000).expect("in range");
-    let exited = Exit::Exited;
+    let exited = ProcessExit::Exited;
     let rows = [
         ("tool", exited(0), Class::Done, "turn.completed"),
         ("compaction", exited(0), Class::Done, "turn.completed"),
@@ -33,7 +33,7 @@ fn every_recorded_end_has_its_class() {
         ("usage-limit", exited(1), Class::Limit { resets_at: Some(reset) }, "usage_limit_exceeded"),
         ("prompt-too-long", exited(1), Class::Overflow, "context_window_exceeded"),
         ("sigint-tool", exited(1), Class::Cancelled, "turn_aborted"),
-        ("sigterm-tool", Exit::Signalled(15), Class::Lost, "SIGTERM"),
+        ("sigterm-tool", ProcessExit::Signalled(15), Class::Lost, "SIGTERM"),
     ];
     for (case, exit, class, evidence) in rows {
         let (events, verdict) = read(case, &exit);
@@ -49,7 +49,7 @@ fn without_its_session_file_a_failure_is_tried_again() {
     for line in recorded("authentication").lines() {
         facts.stream(line);
     }
-    let verdict = facts.verdict(&Exit::Exited(1));
+    let verdict = facts.verdict(&ProcessExit::Exited(1));
     assert_eq!(verdict.class, Class::Transient { wait: None }, "its prose says 401, and prose is not read");
     assert!(verdict.evidence.starts_with("no reason on record"), "{}", verdict.evidence);
 }
@@ -57,7 +57,7 @@ fn without_its_session_file_a_failure_is_tried_again() {
 #[test]
 fn the_context_comes_from_the_session_file_and_is_no_sum() {
     let of = |case: &str| {
-        let (events, _) = read(case, &Exit::Exited(0));
+        let (events, _) = read(case, &ProcessExit::Exited(0));
         let usage = events.iter().filter_map(|event| if let E::Usage(tokens) = event { Some(*tokens) } else { None });
         (usage.collect::<Vec<_>>(), events.iter().filter(|event| **event == E::Turn).count())
     };
@@ -65,13 +65,13 @@ fn the_context_comes_from_the_session_file_and_is_no_sum() {
     let (usage, turns) = of("compaction");
     assert_eq!(usage, [5020, 6020, 95_020, 95_150, 6050, 9007], "a repeated count is told once");
     assert_eq!(turns, 5, "four answers and the summary");
-    let (events, _) = read("compaction", &Exit::Exited(0));
+    let (events, _) = read("compaction", &ProcessExit::Exited(0));
     assert!(events.contains(&E::Compacted { before: Some(95_150), after: None }), "{events:?}");
 }
 
 #[test]
 fn an_error_is_a_retry_unless_the_turn_fails_by_it() {
-    let (events, _) = read("overloaded", &Exit::Exited(1));
+    let (events, _) = read("overloaded", &ProcessExit::Exited(1));
     let retries = events.iter().filter(|event| matches!(event, E::Retrying { .. })).count();
     let errors = recorded("overloaded")
         .lines()
@@ -82,7 +82,7 @@ fn an_error_is_a_retry_unless_the_turn_fails_by_it() {
 
 #[test]
 fn what_it_says_last_is_its_answer() {
-    let (events, _) = read("tool", &Exit::Exited(0));
+    let (events, _) = read("tool", &ProcessExit::Exited(0));
     assert!(events.contains(&E::Said("All done.".to_owned())), "{events:?}");
 }
 
@@ -92,5 +92,5 @@ fn what_is_no_event_is_passed_over() {
     for line in ["", "Reading additional input from stdin...", "[]", "{}", r#"{"type":"party"}"#] {
         assert!(facts.stream(line).is_empty() && facts.recorded(line).is_empty(), "{line}");
     }
-    assert_eq!(facts.verdict(&Exit::Exited(0)).class, Class::Lost, "an exit code of 0 is no success");
+    assert_eq!(facts.verdict(&ProcessExit::Exited(0)).class, Class::Lost, "an exit code of 0 is no success");
 }

@@ -16,7 +16,7 @@ fn recorded(name: &str) -> String {
 
 /// Everything that is read from a recording, first its stream and then its session file, and the verdict. A request that
 /// was never answered leaves nothing in the session file.
-fn read(case: &str, exit: &Exit) -> (Vec<E>, Verdict) {
+fn read(case: &str, exit: &ProcessExit) -> (Vec<E>, Verdict) {
     let mut facts = Facts::default();
     let mut events: Vec<E> = recorded(case).lines().flat_map(|line| facts.stream(line)).collect();
     let session = std::fs::read_to_string(path(&format!("{case}.session"))).unwrap_or_default();
@@ -45,7 +45,7 @@ fn every_recorded_end_has_its_class() {
         ("sigterm-tool", 0, Class::Lost, "without an end"),
     ];
     for (case, code, class, evidence) in rows {
-        let (events, verdict) = read(case, &Exit::Exited(code));
+        let (events, verdict) = read(case, &ProcessExit::Exited(code));
         assert_eq!(verdict.class, class, "{case}: {}", verdict.evidence);
         assert!(verdict.evidence.contains(evidence), "{case}: {}", verdict.evidence);
         assert!(matches!(events[0], E::Session(_)), "{case}: the session comes before anything else");
@@ -58,12 +58,12 @@ fn a_success_without_an_answer_is_none() {
     for line in recorded("tool").lines().filter(|line| !line.contains(r#""role":"assistant""#)) {
         facts.stream(line);
     }
-    assert_eq!(facts.verdict(&Exit::Exited(0)).class, Class::Lost, "it stops so when its window is full");
+    assert_eq!(facts.verdict(&ProcessExit::Exited(0)).class, Class::Lost, "it stops so when its window is full");
 }
 
 #[test]
 fn an_answer_comes_in_pieces_and_the_context_from_the_session_file() {
-    let (events, _) = read("tool", &Exit::Exited(0));
+    let (events, _) = read("tool", &ProcessExit::Exited(0));
     assert!(events.contains(&E::Said("All done.".to_owned())), "{events:?}");
     let usage = events.iter().filter_map(|event| if let E::Usage(tokens) = event { Some(*tokens) } else { None });
     assert_eq!(usage.collect::<Vec<_>>(), [5000, 6000], "an answer that is written twice is counted once");
@@ -72,15 +72,17 @@ fn an_answer_comes_in_pieces_and_the_context_from_the_session_file() {
 #[test]
 fn a_session_is_refused_when_it_never_began() {
     let home = tempfile::tempdir().expect("a folder");
-    let refused = |earlier, exit: &Exit| {
+    let refused = |earlier, exit: &ProcessExit| {
         let resumption = Resumption::of(earlier, &Surroundings::default());
         let recorded = Recorded::new(home.path().to_path_buf(), |_, _| None, None);
         Transcript::new(resumption, recorded).verdict(exit).session_refused
     };
     assert_eq!(recorded("resume-unknown"), "");
-    assert!(refused(Some("s"), &Exit::Exited(42)));
+    assert!(refused(Some("s"), &ProcessExit::Exited(42)));
     // New; nobody is logged in; killed.
-    for (earlier, exit) in [(None, Exit::Exited(42)), (Some("s"), Exit::Exited(41)), (Some("s"), Exit::Signalled(9))] {
+    for (earlier, exit) in
+        [(None, ProcessExit::Exited(42)), (Some("s"), ProcessExit::Exited(41)), (Some("s"), ProcessExit::Signalled(9))]
+    {
         assert!(!refused(earlier, &exit), "{earlier:?} {exit}");
     }
 }

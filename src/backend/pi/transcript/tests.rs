@@ -4,7 +4,7 @@ use super::*;
 use crate::runner::{AgentEvent as E, Surroundings};
 
 /// Everything that is read from a recording, and the verdict.
-fn read(case: &str, exit: &Exit) -> (Vec<E>, Verdict) {
+fn read(case: &str, exit: &ProcessExit) -> (Vec<E>, Verdict) {
     let path = format!("{}/fixtures/transcripts/pi/{case}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let mut transcript = Transcript::new(Resumption::of(Some("s"), &Surroundings::default()));
@@ -14,7 +14,7 @@ fn read(case: &str, exit: &Exit) -> (Vec<E>, Verdict) {
 #[test]
 fn every_recorded_end_has_its_class() {
     let transient = Class::Transient { wait: None };
-    let exited = Exit::Exited;
+    let exited = ProcessExit::Exited;
     let rows = [
         ("success", exited(0), Class::Done, "stopReason stop"),
         ("tool", exited(0), Class::Done, "stopReason stop"),
@@ -32,7 +32,7 @@ fn every_recorded_end_has_its_class() {
         ("prompt-too-long", exited(0), Class::Overflow, "400"),
         ("overflow-in-work", exited(0), Class::Overflow, "400"),
         ("sigterm-tool", exited(143), Class::Lost, "143"),
-        ("sigint-tool", Exit::Signalled(2), Class::Lost, "SIGINT"),
+        ("sigint-tool", ProcessExit::Signalled(2), Class::Lost, "SIGINT"),
     ];
     for (case, exit, class, evidence) in rows {
         let (events, verdict) = read(case, &exit);
@@ -44,7 +44,7 @@ fn every_recorded_end_has_its_class() {
 
 #[test]
 fn the_context_is_that_of_each_answer() {
-    let (events, _) = read("tool", &Exit::Exited(0));
+    let (events, _) = read("tool", &ProcessExit::Exited(0));
     let usage = events.iter().filter_map(|event| if let E::Usage(tokens) = event { Some(*tokens) } else { None });
     assert_eq!(usage.collect::<Vec<_>>(), [5000, 6000]);
     assert!(events.contains(&E::Said("All done.".to_owned())), "{events:?}");
@@ -52,7 +52,7 @@ fn the_context_is_that_of_each_answer() {
 
 #[test]
 fn a_retry_of_its_own_is_told_with_status_and_pause() {
-    let (events, _) = read("recovers", &Exit::Exited(0));
+    let (events, _) = read("recovers", &ProcessExit::Exited(0));
     let retry = E::Retrying { status: Some(529), wait: Some(Duration::from_millis(10)) };
     assert_eq!(events.iter().filter(|event| **event == retry).count(), 1, "{events:?}");
 }
@@ -69,10 +69,10 @@ fn a_compaction_that_it_finished_is_told() {
 #[test]
 fn a_session_that_is_not_there_or_elsewhere_is_refused() {
     for code in [0, 1] {
-        let (events, verdict) = read("resume-unknown", &Exit::Exited(code));
+        let (events, verdict) = read("resume-unknown", &ProcessExit::Exited(code));
         assert!(events.is_empty() && verdict.session_refused && verdict.class == Class::Lost, "{code}: {events:?}");
     }
     for code in [2, 127, 137] {
-        assert!(!read("resume-unknown", &Exit::Exited(code)).1.session_refused, "{code}");
+        assert!(!read("resume-unknown", &ProcessExit::Exited(code)).1.session_refused, "{code}");
     }
 }

@@ -12,7 +12,7 @@ fn recorded(name: &str) -> String {
 }
 
 /// Everything that is read from a recording, first its stream and then its session file, and the verdict.
-fn read(case: &str, exit: &Exit) -> (Vec<E>, Verdict) {
+fn read(case: &str, exit: &ProcessExit) -> (Vec<E>, Verdict) {
     let mut facts = Facts::default();
     let mut events: Vec<E> = recorded(case).lines().flat_map(|line| facts.stream(line)).collect();
     events.extend(recorded(&format!("{case}.session")).lines().flat_map(|line| facts.recorded(line)));
@@ -22,7 +22,7 @@ fn read(case: &str, exit: &Exit) -> (Vec<E>, Verdict) {
 #[test]
 fn every_recorded_end_has_its_class() {
     let transient = Class::Transient { wait: None };
-    let exited = Exit::Exited;
+    let exited = ProcessExit::Exited;
     let rows = [
         ("success", exited(0), Class::Done, "success"),
         ("tool", exited(0), Class::Done, "success"),
@@ -39,9 +39,9 @@ fn every_recorded_end_has_its_class() {
         ("reset", exited(1), transient.clone(), ""),
         ("loop", exited(1), transient, "Loop detection"),
         ("max-turns", exited(53), Class::TimedOut, "turns"),
-        ("sigterm-tool", Exit::Signalled(15), Class::Lost, "SIGTERM"),
+        ("sigterm-tool", ProcessExit::Signalled(15), Class::Lost, "SIGTERM"),
         ("sigterm-tool", exited(130), Class::Cancelled, "interrupted"),
-        ("sigint-tool", Exit::Signalled(2), Class::Lost, "SIGINT"),
+        ("sigint-tool", ProcessExit::Signalled(2), Class::Lost, "SIGINT"),
     ];
     for (case, exit, class, evidence) in rows {
         let (events, verdict) = read(case, &exit);
@@ -58,18 +58,18 @@ fn without_its_session_file_the_status_of_a_failure_is_that_of_its_message() {
         for line in recorded(case).lines() {
             facts.stream(line);
         }
-        assert_eq!(facts.verdict(&Exit::Exited(1)).class, class, "{case}");
+        assert_eq!(facts.verdict(&ProcessExit::Exited(1)).class, class, "{case}");
     }
 }
 
 #[test]
 fn a_failure_that_is_printed_like_an_answer_is_none() {
     for case in ["authentication", "overloaded", "prompt-too-long", "truncated"] {
-        let (events, _) = read(case, &Exit::Exited(1));
+        let (events, _) = read(case, &ProcessExit::Exited(1));
         let said = events.iter().any(|event| matches!(event, E::Said(text) if text.contains("API Error")));
         assert!(!said, "{case}: {events:?}");
     }
-    let (events, _) = read("tool", &Exit::Exited(0));
+    let (events, _) = read("tool", &ProcessExit::Exited(0));
     assert!(events.contains(&E::Said("All done.".to_owned())), "{events:?}");
 }
 
@@ -99,7 +99,7 @@ fn a_failure_that_an_old_version_calls_a_success_is_none() {
             serde_json::json!({ "type": "result", "subtype": "success", "is_error": false, "num_turns": turns, "result": answer }),
         ];
         let events: Vec<E> = lines.iter().flat_map(|line| facts.stream(&line.to_string())).collect();
-        let verdict = facts.verdict(&Exit::Exited(0));
+        let verdict = facts.verdict(&ProcessExit::Exited(0));
         assert_eq!(verdict.class, class, "{version} {tokens} {answer}: {}", verdict.evidence);
         assert_eq!(events.contains(&E::Said(answer.to_owned())), answered, "{version} {tokens} {answer}: {events:?}");
     }
@@ -109,23 +109,27 @@ fn a_failure_that_an_old_version_calls_a_success_is_none() {
 fn a_success_without_an_answer_is_none() {
     let mut facts = Facts { honest: true, ..Facts::default() };
     facts.stream(r#"{"type":"result","subtype":"success","is_error":false,"result":"","permission_denials":[{}]}"#);
-    assert_eq!(facts.verdict(&Exit::Exited(0)).class, Class::Lost, "it stops so at a limit of tokens of its own");
+    assert_eq!(
+        facts.verdict(&ProcessExit::Exited(0)).class,
+        Class::Lost,
+        "it stops so at a limit of tokens of its own"
+    );
 }
 
 #[test]
 fn the_context_is_that_of_each_answer_and_a_compaction_is_told() {
-    let (events, _) = read("compaction", &Exit::Exited(0));
+    let (events, _) = read("compaction", &ProcessExit::Exited(0));
     let usage = events.iter().filter_map(|event| if let E::Usage(tokens) = event { Some(*tokens) } else { None });
     assert_eq!(usage.collect::<Vec<_>>(), [5000, 6000, 95_000, 9000]);
     let compacted = |events: &[E]| events.iter().any(|event| matches!(event, E::Compacted { before: Some(_), .. }));
     assert!(compacted(&events), "{events:?}");
-    let (events, _) = read("compact-on-request", &Exit::Exited(0));
+    let (events, _) = read("compact-on-request", &ProcessExit::Exited(0));
     assert!(compacted(&events), "{events:?}");
 }
 
 #[test]
 fn its_own_retries_are_told_with_their_status() {
-    let (events, _) = read("overloaded", &Exit::Exited(1));
+    let (events, _) = read("overloaded", &ProcessExit::Exited(1));
     let retries = events.iter().filter(|event| matches!(event, E::Retrying { status: Some(529), .. })).count();
     assert_eq!(retries, recorded("overloaded.session").lines().count() - 1, "every failed request but the last");
 }
@@ -134,19 +138,19 @@ fn its_own_retries_are_told_with_their_status() {
 fn a_session_is_refused_when_it_never_began() {
     let home = tempfile::tempdir().expect("a folder");
     let nothing = || Recorded::new(home.path().to_path_buf(), |_, _| None, None);
-    let refused = |earlier, printed: &str, exit: &Exit| {
+    let refused = |earlier, printed: &str, exit: &ProcessExit| {
         let mut transcript = Transcript::new(Resumption::of(earlier, &Surroundings::default()), nothing());
         transcript.line(printed);
         transcript.verdict(exit).session_refused
     };
     assert_eq!(recorded("resume-unknown"), "");
-    assert!(refused(Some("s"), "", &Exit::Exited(1)));
+    assert!(refused(Some("s"), "", &ProcessExit::Exited(1)));
     // New; nobody is logged in, which it says; interrupted; killed.
     for (earlier, printed, exit) in [
-        (None, "", Exit::Exited(1)),
-        (Some("s"), r#"{"type":"result","subtype":"error_during_execution","is_error":true}"#, Exit::Exited(1)),
-        (Some("s"), "", Exit::Exited(130)),
-        (Some("s"), "", Exit::Signalled(9)),
+        (None, "", ProcessExit::Exited(1)),
+        (Some("s"), r#"{"type":"result","subtype":"error_during_execution","is_error":true}"#, ProcessExit::Exited(1)),
+        (Some("s"), "", ProcessExit::Exited(130)),
+        (Some("s"), "", ProcessExit::Signalled(9)),
     ] {
         assert!(!refused(earlier, printed, &exit), "{earlier:?} {printed} {exit}");
     }

@@ -17,7 +17,7 @@ use super::isolation::{Isolation, UNSHARE};
 use super::keeper::CHAMBER;
 use super::words::{Charge, Mounts, Order, Word};
 use crate::conform::ProcessSeen;
-use crate::system::process::{Command, Event, Exit, Piece, Running, Stream};
+use crate::system::process::{Command, Event, Piece, ProcessExit, Running, Stream};
 use crate::system::scratch::{self, ScratchError};
 use crate::system::{env, ids};
 
@@ -100,7 +100,7 @@ pub enum Happening {
     /// The limit is reached; the agent is now killed.
     OutOfTime,
     /// The agent's own process ended.
-    Ended(Exit),
+    Ended(ProcessExit),
     /// What still lived up to a second after that. It is dead when the next happening is asked for.
     Left(Vec<ProcessSeen>),
 }
@@ -206,10 +206,10 @@ impl Chamber {
     fn told(&mut self, word: io::Result<Option<String>>) {
         let word = word.ok().flatten().and_then(|line| serde_json::from_str(&line).ok());
         match word {
-            Some(Word::Exited(code)) => self.ended(Exit::Exited(code)),
-            Some(Word::Signalled(signal)) => self.ended(Exit::Signalled(signal)),
+            Some(Word::Exited(code)) => self.ended(ProcessExit::Exited(code)),
+            Some(Word::Signalled(signal)) => self.ended(ProcessExit::Signalled(signal)),
             Some(Word::NotStarted(problem)) => {
-                self.ended(Exit::SpawnFailed(io::Error::other(problem)));
+                self.ended(ProcessExit::SpawnFailed(io::Error::other(problem)));
                 self.left(Vec::new());
             }
             Some(Word::Left(left)) => self.left(left),
@@ -218,7 +218,7 @@ impl Chamber {
         }
     }
 
-    fn ended(&mut self, exit: Exit) {
+    fn ended(&mut self, exit: ProcessExit) {
         self.waiting.push_back(Happening::Ended(exit));
         self.state = State::Counts;
     }
@@ -238,7 +238,7 @@ impl Chamber {
     }
 
     /// The keeper ended: what it had begun to pass on is passed on.
-    fn over(&mut self, _keeper: Exit) {
+    fn over(&mut self, _keeper: ProcessExit) {
         for stream in [Stream::Stdout, Stream::Stderr] {
             let bytes = std::mem::take(&mut self.begun[usize::from(stream == Stream::Stderr)]);
             if !bytes.is_empty() {

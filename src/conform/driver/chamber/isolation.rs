@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
-use crate::system::process::{Command, Exit, capture};
+use crate::system::process::{Command, ProcessExit, capture};
 use crate::system::{env, isolation};
 
 /// The program that makes namespaces, of util-linux.
@@ -81,7 +81,7 @@ pub(in crate::conform) async fn withdraw() -> io::Result<()> {
 async fn first_that_works(tries: &[&'static [&'static str]]) -> Option<&'static [&'static str]> {
     for flags in tries {
         let command = Command::new(UNSHARE).args(*flags).args(["--", "true"]);
-        if matches!(capture(&command, 0, TRIAL).await.exit, Exit::Exited(0)) {
+        if matches!(capture(&command, 0, TRIAL).await.exit, ProcessExit::Exited(0)) {
             return Some(flags);
         }
     }

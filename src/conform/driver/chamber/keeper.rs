@@ -14,7 +14,7 @@ use rustix::process::{Signal, setsid};
 use super::words::{Charge, Mounts, Order, Word};
 use crate::conform::census::{Resident, below_us};
 use crate::system::isolation::{cover, show};
-use crate::system::process::{Command, Exit, Foster, bury};
+use crate::system::process::{Command, Foster, ProcessExit, bury};
 
 /// The hidden first argument that makes our program a keeper.
 pub const CHAMBER: &str = "__chamber";
@@ -72,9 +72,9 @@ fn start(charge: &Charge) -> io::Result<Foster> {
 /// Waits for the agent's end, then for the end of what it started, and tells both. A judge that hung up hears nothing.
 fn watch(agent: &Foster, stream: &UnixStream) {
     let word = match agent.ended() {
-        Exit::Exited(code) => Word::Exited(code),
-        Exit::Signalled(signal) => Word::Signalled(signal),
-        Exit::SpawnFailed(error) => Word::NotStarted(error.to_string()),
+        ProcessExit::Exited(code) => Word::Exited(code),
+        ProcessExit::Signalled(signal) => Word::Signalled(signal),
+        ProcessExit::SpawnFailed(error) => Word::NotStarted(error.to_string()),
     };
     let _ = say(stream, &word);
     let left = settled().iter().map(Resident::seen).collect();
