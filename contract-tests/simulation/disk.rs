@@ -193,6 +193,8 @@ impl SimDisk {
         inner.files.retain(|path, _| !Path::new(path).starts_with(folder));
         inner.durable.retain(|path, _| !Path::new(path).starts_with(folder));
         inner.folders.retain(|path| !Path::new(path).starts_with(folder));
+        // Whoever holds a lock there holds it on what has no name any more.
+        inner.locked.retain(|path, _| !Path::new(path).starts_with(folder));
         inner.changes += 1;
     }
 }
@@ -289,6 +291,9 @@ impl Disk for SimDisk {
         };
         let Inner { files, durable, folders, .. } = &mut *inner;
         for files in [files, durable] {
+            if from != to {
+                files.remove(to.as_os_str());
+            }
             *files = std::mem::take(files).into_iter().map(|(path, file)| (moved(path), file)).collect();
         }
         *folders = std::mem::take(folders).into_iter().map(moved).collect();
@@ -352,6 +357,9 @@ impl Disk for SimDisk {
 
     fn lock_folder(&self, folder: &Path) -> Result<Option<Box<dyn Debug + Send + Sync>>, FileError> {
         let mut inner = self.inner();
+        if !inner.folders.contains(folder.as_os_str()) {
+            return Err(error("lock", folder, io::ErrorKind::NotFound));
+        }
         if inner.locked.contains_key(folder.as_os_str()) && inner.wrong != Some(Wrong::LetsEverybodyIn) {
             return Ok(None);
         }
@@ -404,14 +412,24 @@ struct Tail {
     id: u64,
 }
 
+impl Tail {
+    /// The name that our file has now: it may have been moved, or be gone.
+    fn name(&self, files: &Files) -> Option<OsString> {
+        let is_ours = |file: &File| file.id == self.id;
+        let name = self.path.as_os_str();
+        if files.get(name).is_some_and(is_ours) {
+            return Some(name.to_owned());
+        }
+        files.iter().find(|(_, file)| is_ours(file)).map(|(name, _)| name.clone())
+    }
+}
+
 impl Growing for Tail {
     fn append(&mut self, bytes: &[u8]) -> Result<(), FileError> {
         let mut inner = self.disk.inner();
         inner.alive(&self.path)?;
         inner.has_room(&self.path)?;
-        let id = self.id;
-        let ours = inner.files.get_mut(self.path.as_os_str()).filter(|file| file.id == id);
-        if let Some(file) = ours {
+        if let Some(file) = self.name(&inner.files).and_then(|name| inner.files.get_mut(&name)) {
             file.bytes.extend_from_slice(bytes);
         }
         Ok(())
@@ -421,10 +439,9 @@ impl Growing for Tail {
         let mut inner = self.disk.inner();
         inner.alive(&self.path)?;
         let Inner { files, durable, wrong, .. } = &mut *inner;
-        let ours =
-            files.get(self.path.as_os_str()).filter(|file| file.id == self.id && *wrong != Some(Wrong::NeverSyncs));
-        if let Some(file) = ours {
-            durable.entry(self.path.as_os_str().into()).or_default().clone_from(file);
+        if let Some(name) = self.name(files).filter(|_| *wrong != Some(Wrong::NeverSyncs)) {
+            let file = &files[&name];
+            durable.entry(name).or_default().clone_from(file);
         }
         Ok(())
     }
@@ -432,9 +449,9 @@ impl Growing for Tail {
     fn cut_to(&self, length: u64) -> Result<(), FileError> {
         let mut inner = self.disk.inner();
         inner.alive(&self.path)?;
-        let keeps = inner.wrong == Some(Wrong::KeepsTears);
-        if let Some(file) = inner.files.get_mut(self.path.as_os_str()).filter(|file| file.id == self.id && !keeps) {
-            file.bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        let name = self.name(&inner.files).filter(|_| inner.wrong != Some(Wrong::KeepsTears));
+        if let Some(file) = name.and_then(|name| inner.files.get_mut(&name)) {
+            file.bytes.resize(usize::try_from(length).expect("a small file"), 0);
         }
         Ok(())
     }
