@@ -123,29 +123,29 @@ impl Side {
 
     /// All that can be seen.
     fn seen(&self) -> String {
-        let mut seen = String::new();
+        let mut seen = Vec::new();
         for folder in 0..2 {
             let path = self.folder(folder);
             let listed = self.disk.list(&path).map(|all| all.iter().map(|it| it.file_name().map(Into::into)).collect());
             let listed: Vec<Option<std::ffi::OsString>> = listed.expect("readable");
-            seen += &format!("{folder} {} {listed:?}\n", self.disk.is_folder(&path));
+            seen.push(format!("{folder} {} {listed:?}", self.disk.is_folder(&path)));
         }
         for file in 0..6 {
             let path = self.file(file);
             let content = self.disk.read(&path, 1_000).map_err(|error| error.source.kind());
-            seen += &format!("{file} {:?} {content:?}\n", self.disk.kind(&path));
+            seen.push(format!("{file} {:?} {content:?}", self.disk.kind(&path)));
         }
         for open in &self.open {
-            seen += &format!("open {:?}\n", open.length_of_name().map_err(|error| error.source.kind()));
+            seen.push(format!("open {:?}", open.length_of_name().map_err(|error| error.source.kind())));
         }
         for number in 0..3 {
             let holder = self.disk.holder(&self.root.join(format!("locks/{number}"))).expect("readable");
-            seen += &format!("lock {number} {}\n", holder.is_some());
+            seen.push(format!("lock {number} {}", holder.is_some()));
         }
         for lock in &self.locks {
-            seen += &format!("held {}\n", lock.has_its_name());
+            seen.push(format!("held {}", lock.has_its_name()));
         }
-        seen
+        seen.join("\n")
     }
 }
 
