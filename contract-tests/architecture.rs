@@ -3,6 +3,7 @@
 //! The walk reads tokens, not lines, so grouped `use`, `super`, re-exports and paths inside macros count like any other.
 //! Add a module by giving it a level in [`LEVELS`]; no other exception exists.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +39,7 @@ const MAY_AWAIT: &[&str] = &[
     "runner/agent",
     "runner/dispatch/drive",
     "runner/human",
+    "runner/notify",
     "runner/stage",
     "backend",
     "stream",
@@ -359,6 +361,110 @@ fn deciding_knows_no_host() {
         }
     }
     assert!(looked_at > 4, "the decisions have a room");
+}
+
+/// The rooms of the runner; each names only those before it.
+const RUNNER: &[&str] = &[
+    "session",
+    "operator",
+    "plan_error",
+    "plan_file",
+    "selection",
+    "plan",
+    "bounds",
+    "error",
+    "decide",
+    "agent",
+    "stage",
+    "notify",
+    "dispatch",
+    "human",
+];
+
+/// The names of the runner's rooms that a file names, also by what the runner re-exports of them.
+fn rooms_named(path: &str, text: &str, exported: &BTreeMap<String, String>) -> BTreeSet<String> {
+    let below = path.trim_end_matches("/mod.rs").trim_end_matches(".rs").matches('/').count();
+    let up = "super::".repeat(below);
+    let mut named = BTreeSet::new();
+    for prefix in ["crate::runner::", up.as_str()] {
+        for (at, _) in text.match_indices(prefix) {
+            // `super::super::x` is not `super::x`.
+            if prefix == up && (text[..at].ends_with("super::") || text[at + prefix.len()..].starts_with("super::")) {
+                continue;
+            }
+            let rest = &text[at + prefix.len()..];
+            let words = match rest.strip_prefix('{') {
+                Some(group) => group.split('}').next().unwrap_or_default(),
+                None => rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default(),
+            };
+            for word in words.split(',') {
+                let word = word.trim().split("::").next().unwrap_or_default();
+                let room = exported.get(word).map_or(word, String::as_str);
+                named.extend(RUNNER.contains(&room).then(|| room.to_owned()));
+            }
+        }
+    }
+    named
+}
+
+/// No circle of files in the runner.
+#[test]
+fn the_rooms_of_the_runner_name_only_those_before_them() {
+    let sources = sources();
+    let (_, hub) = sources.iter().find(|(path, _)| path == "runner/mod.rs").expect("the runner");
+    let exports = hub.split("pub use ").skip(1).filter_map(|it| it.split(';').next()?.split_once("::"));
+    let exported: BTreeMap<String, String> = exports
+        .flat_map(|(room, names)| {
+            let names = names.trim_matches(['{', '}']).split(',').map(|name| name.trim().to_owned());
+            names.filter(|name| !name.is_empty()).map(|name| (name, room.to_owned()))
+        })
+        .collect();
+    assert_eq!(exported.get("RunError").map(String::as_str), Some("error"), "{exported:?}");
+    let place = |room: &str| RUNNER.iter().position(|it| *it == room);
+    let mut arrows = 0;
+    for (path, text) in sources.iter().filter(|(path, _)| path.starts_with("runner/") && !path.ends_with("tests.rs")) {
+        let room = path.split('/').nth(1).unwrap_or_default().trim_end_matches(".rs");
+        if room == "mod" {
+            continue;
+        }
+        let here = place(room).unwrap_or_else(|| panic!("src/{path} is in no room of the runner that has a place"));
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for named in rooms_named(path, code, &exported) {
+            arrows += usize::from(named != room);
+            assert!(place(&named) <= Some(here), "src/{path}: `{room}` names `{named}`, which comes after it");
+        }
+    }
+    assert!(arrows > 30, "only {arrows} arrows were seen");
+}
+
+/// What changes files, by the names that do it.
+const WRITES: &[&str] = &[
+    "write_durably",
+    "create_durably",
+    "files::replace",
+    "files::copy",
+    "files::rename",
+    "files::remove",
+    "ensure_folder",
+    "ensure_private_folder",
+    "empty_folder",
+    "remove_tree",
+    "Appender",
+    ".rename(",
+];
+
+/// The runner changes files through the store alone; a stage has the files that it exchanges with its process, and its log.
+#[test]
+fn only_the_store_writes() {
+    let runner = |path: &str| path.starts_with("runner/") && !path.starts_with("runner/stage/");
+    let mut looked_at = 0;
+    for (path, text) in sources().into_iter().filter(|(path, _)| runner(path) && !path.ends_with("tests.rs")) {
+        looked_at += 1;
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let written: Vec<&&str> = WRITES.iter().filter(|name| code.contains(**name)).collect();
+        assert!(written.is_empty(), "src/{path} writes by itself: {written:?}");
+    }
+    assert!(looked_at > 20, "the runner has rooms");
 }
 
 #[test]

@@ -253,6 +253,14 @@ pub struct RecordedOverride {
     pub flag: String,
 }
 
+impl RecordedOverride {
+    /// The flag without its value, which may be a secret.
+    #[must_use]
+    pub fn flag_alone(&self) -> &str {
+        self.flag.split_once('=').map_or(self.flag.as_str(), |(flag, _)| flag)
+    }
+}
+
 /// What kind of file a plan came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

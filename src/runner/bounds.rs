@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use super::Notification;
-use super::human::operator;
+use super::operator;
 use crate::config::{Command, Settings};
 use crate::contract::{ContextEditingConfig, ContextLimits, EffortConfig, OperatorType, Phase};
 use crate::policy::{Redactor, TriggerLimits};
@@ -40,6 +39,28 @@ pub struct Bounds {
     pub log_limit: u64,
     /// Whether the files that a phase changed are looked for when it does not name its artifacts.
     pub find_artifacts: bool,
+}
+
+/// How people are told.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Notification {
+    /// Program and arguments.
+    pub command: Option<Vec<String>>,
+    /// Where a message is posted.
+    pub webhook: Option<String>,
+    /// The time for each of them.
+    pub time: Duration,
+}
+
+impl From<&Settings> for Notification {
+    fn from(settings: &Settings) -> Self {
+        let section = settings.notify();
+        Self {
+            command: section.command.as_ref().map(Command::argv),
+            webhook: section.webhook.clone(),
+            time: Duration::from_millis(section.timeout_ms),
+        }
+    }
 }
 
 /// How long a process may take to obey TERM before it is killed.

@@ -2,12 +2,14 @@
 //!
 //! Level 4 of the house, in rooms that name only those before them:
 //!
-//! - `plan`, `selection` and `bounds` are what an execution is given, `error` is why it cannot go on;
+//! - `session` is a name for each lifetime of a process, `operator` who operates; `plan`, `selection` and `bounds` are what
+//!   an execution is given, `error` is why it cannot go on;
 //! - `decide` chooses what is done next. It is pure: no clock, no file, no chance, and nothing waits there;
-//! - `stage` is a running stage, a task that owns its process, its log and its context watch, and can only send; `agent` is
-//!   what is asked of an agent, and the one driver that has it done, in a phase or outside of a run;
-//! - `human` is what other processes do to an execution: they answer, halt it, and ask how it stands;
-//! - `dispatch` owns the execution: it takes in one fact after the other, journals what follows, and has it done.
+//! - `agent` is what is asked of an agent, and the one driver that has it done, in a phase or outside of a run;
+//! - `stage` is a running stage, a task that owns its process, its log and its context watch, and can only send;
+//! - `notify` tells people that they are needed;
+//! - `dispatch` owns the execution: it takes in one fact after the other, journals what follows, and has it done;
+//! - `human` is what other processes do to an execution: they answer, halt it, and ask how it stands.
 //!
 //! An exit code goes one way: from the process in `stage/attempt` to the outcome in `policy/exit`, through the inbox to
 //! `dispatch`, where `decide/after` turns it into events and `decide` into the next step; the store journals them, and
@@ -21,7 +23,10 @@ pub mod decide;
 mod dispatch;
 mod error;
 mod human;
+mod notify;
+mod operator;
 mod plan;
+mod plan_error;
 mod plan_file;
 mod selection;
 mod session;
@@ -31,17 +36,19 @@ pub use agent::{
     AgentEnd, AgentEvent, Answer, AskError, AskListener, Backend, Backends, Capabilities, Container, Invocation,
     Question, Session, Surroundings, Task, Thread, ask,
 };
-pub use bounds::Bounds;
+pub use bounds::{Bounds, Notification};
 pub use dispatch::{
     After, Dispatcher, Ended, Engine, Listener, Mode, Opening, Ports, Remedy, Request, Start, Story, THINKING,
     Thinking, Waits, present, refuse_foreign, story,
 };
 pub use error::RunError;
 pub use human::{
-    Awaited, Call, Halted, Notification, Notifier, Pending, PhaseLine, RESOLUTION, ResolutionDocument, Resolved,
-    Status, await_resolution, halt, resolve, state, status,
+    Awaited, Halted, Pending, PhaseLine, RESOLUTION, ResolutionDocument, Resolved, Status, await_resolution, halt,
+    resolve, state, status,
 };
-pub use plan::{AgentWork, Plan, PlanError, Stage, Work};
+pub use notify::{Call, Notifier};
+pub use plan::{AgentWork, Plan, Stage, Work};
+pub use plan_error::PlanError;
 pub use plan_file::{PLAN, PlanDocument, PlannedPhase, read_plan};
 pub use selection::Selection;
 pub use stage::Fact;

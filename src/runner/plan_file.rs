@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::PlanError;
-use super::plan::Planned;
 use crate::config::Command;
 use crate::contract::Phase;
 use crate::diag::render::all;
@@ -23,6 +22,12 @@ pub struct PlanDocument {
     /// The phases. At least one, none twice.
     #[schemars(length(min = 1))]
     pub phases: Vec<PlannedPhase>,
+}
+
+/// The work of a phase as it is written.
+pub(super) enum Planned<'a> {
+    Command(&'a Command),
+    Prompt { prompt: &'a str, backend: Option<&'a str> },
 }
 
 /// One phase of a plan's file.

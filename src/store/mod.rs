@@ -5,17 +5,22 @@
 //! Projections are copies for people, tools and phases: `checkpoint`, `context_state`, `escalation` and `operator` are the
 //! documents of the contract, `projection` compares what is on disk with the journal and writes it again. `layout` names
 //! every path of the workspace, `format` how documents are written and read, and `format1` reads what the first programs
-//! left.
+//! left. `archive` puts aside what an execution left that is over; `halt` is the request for a halt, `memories` what stages
+//! are shown, and `observations` the log of what is seen and not journaled.
 
+mod archive;
 mod checkpoint;
 mod context_state;
 mod escalation;
 mod file;
 mod format;
 mod format1;
+mod halt;
 mod journal;
 mod layout;
 mod markdown;
+mod memories;
+mod observations;
 mod operator;
 mod place;
 mod projection;
@@ -24,17 +29,23 @@ use std::fmt::Debug;
 
 use jiff::Timestamp;
 
+pub use archive::archive;
 pub use checkpoint::write_checkpoint;
 pub use context_state::{read_context_state, write_context_state};
 pub use escalation::{ReportPaths, read_report, report_paths, write_report};
 pub use file::{FileStore, Head};
 pub use format::{StoreError, to_yaml};
 pub use format1::{Earlier, archived_format1, read_format1, retire_format1};
+pub use halt::{forget_halt, is_halt_requested, request_halt};
 pub use journal::Journal;
 pub use layout::{Layout, folder_name};
+pub use memories::{forget_memories, write_memories};
+pub use observations::Observations;
 pub use operator::write_operator;
 pub use place::{Basis, Place};
-pub use projection::{Mismatch, compare, found_checkpoints, make_room, make_room_for_folders, project_all, put_aside};
+pub use projection::{
+    Mismatch, compare, found_checkpoints, make_room, make_room_for_folders, project_all, put_aside, remove_unfinished,
+};
 
 use crate::contract::ExecutionId;
 use crate::events::{Envelope, RunStatus, State};

@@ -153,6 +153,20 @@ pub fn put_aside(layout: &Layout, path: &Path) -> Result<(), StoreError> {
     Ok(layout.disk().rename(path, &free.expect("an endless sequence of names has a free one"))?)
 }
 
+/// Removes what writes that never finished left in the workspace. Only for the owner, when nobody writes.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn remove_unfinished(layout: &Layout) -> Result<(), StoreError> {
+    for folder in [layout.run(), layout.logs(), layout.checkpoints(), layout.escalations()] {
+        // What is no folder is put aside where it is in the way.
+        if layout.disk().is_folder(&folder) {
+            layout.disk().remove_unfinished(&folder)?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes the reports of the journal that are missing or torn again, and says which. What people edited in one stays.
 ///
 /// # Errors

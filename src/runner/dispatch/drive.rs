@@ -11,7 +11,7 @@ use super::{Dispatcher, Listener, Ports, THINKING, Waits};
 use crate::contract::ExecutionId;
 use crate::events::{RecordedOverride, RunEnd, RunOrigin, State};
 use crate::runner::decide::{Rules, Stop};
-use crate::runner::human::{Call, Notifier};
+use crate::runner::notify::{Call, Notifier};
 use crate::runner::session::new_session;
 use crate::runner::stage::{Fact, Inbox, Letter, Mail};
 use crate::runner::{Backends, Bounds, Plan, PlanError, RunError};

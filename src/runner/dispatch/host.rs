@@ -11,22 +11,21 @@ use tokio::task::spawn_local;
 
 use super::Listener;
 use super::memory;
-use super::observations::Observations;
 use super::ports::{Ports, Start};
 use crate::contract::{ExecutionId, OperatorRecord, Phase, SessionId};
 use crate::events::{Envelope, Observation, State};
 use crate::policy::StageOutcome;
 use crate::runner::agent::TICK;
 use crate::runner::decide::{Attempt, Stop, Survey};
-use crate::runner::human::operator;
+use crate::runner::operator;
 use crate::runner::session::SESSION_VARIABLE;
 use crate::runner::stage::artifacts::Artifacts;
 use crate::runner::stage::{Inbox, Order, StageTask};
 use crate::runner::{Backends, Bounds, Plan, RunError};
-use crate::store::{Layout, Place};
+use crate::store::{self, Layout, Place};
 use crate::system::clock::{self, Moment};
 use crate::system::guard::Guard;
-use crate::system::{files, git, orphans, sweep};
+use crate::system::{git, orphans, sweep};
 
 /// This host.
 pub(super) struct Host<'a> {
@@ -45,7 +44,7 @@ pub(super) struct Host<'a> {
     inbox: Inbox,
     stops: Option<mpsc::UnboundedSender<Stop>>,
     artifacts: Artifacts,
-    observations: Option<Observations>,
+    observations: Option<store::Observations>,
     listener: &'a mut dyn Listener,
 }
 
@@ -106,8 +105,7 @@ impl Ports for Host<'_> {
 
     fn ready(&mut self, execution: &ExecutionId, dead: Option<&SessionId>) -> Result<usize, RunError> {
         let swept = clear_up(&self.layout, &self.place, dead)?;
-        files::ensure_private_folder(&self.place.logs(execution))?;
-        self.observations = Some(Observations::new(&self.place, execution));
+        self.observations = Some(store::Observations::new(&self.place, execution)?);
         orphans::adopt();
         let host = |source| RunError::Host { what: "start the guard process", source };
         let guard = Guard::start(&self.program, (SESSION_VARIABLE, self.session.as_str())).map_err(host)?;
@@ -161,11 +159,11 @@ impl Ports for Host<'_> {
     }
 
     fn halt_requested(&mut self) -> bool {
-        self.place.halt_request().exists()
+        store::is_halt_requested(&self.place)
     }
 
     fn forget_halt(&mut self) -> Result<(), RunError> {
-        Ok(files::remove(&self.place.halt_request())?)
+        Ok(store::forget_halt(&self.place)?)
     }
 
     fn survey(&mut self, phase: Phase, attempt: &Attempt) -> (Survey, Vec<String>) {
@@ -188,7 +186,7 @@ impl Ports for Host<'_> {
         match &self.bounds.memories {
             Some(folder) => memory::surface(&self.layout, folder),
             // Those of an earlier session are none of this one's.
-            None => files::remove(&self.layout.memories()).map(|()| Vec::new()).map_err(RunError::from),
+            None => store::forget_memories(&self.layout).map(|()| Vec::new()).map_err(RunError::from),
         }
     }
 
@@ -204,13 +202,8 @@ impl Ports for Host<'_> {
 
 /// Ends what a dead session left running and removes what it left half written.
 pub(super) fn clear_up(layout: &Layout, place: &Place, last: Option<&SessionId>) -> Result<usize, RunError> {
-    for folder in [layout.run(), layout.logs(), layout.checkpoints(), layout.escalations()] {
-        // What is no folder is put aside where it is in the way.
-        if folder.is_dir() {
-            files::remove_unfinished(&folder)?;
-        }
-    }
-    files::remove(&place.halt_request())?;
+    store::remove_unfinished(layout)?;
+    store::forget_halt(place)?;
     // Whatever is recorded of its end: it may have died between that and the end of its processes.
     Ok(last.map_or(0, |session| sweep::end_processes_with(SESSION_VARIABLE, session.as_str())))
 }

@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::diag::{Budget, Format, documents};
 use crate::runner::RunError;
 use crate::schema::Foreign;
-use crate::store::Layout;
-use crate::system::files::{self, Privacy};
+use crate::store::{Layout, write_memories};
+use crate::system::files;
 
 /// The schema of a repository that has one.
 const SCHEMA: &str = ".claude/schemas/memory.schema.json";
@@ -41,8 +41,7 @@ pub(super) fn surface(layout: &Layout, folder: &str) -> Result<Vec<String>, RunE
         }
     }
     entries.truncate(MOST);
-    let text = format!("{}\n", json!({ "version": 1, "memories": entries }));
-    files::write_durably(&layout.memories(), text.as_bytes(), Privacy::Private)?;
+    write_memories(layout, &entries)?;
     Ok(said)
 }
 

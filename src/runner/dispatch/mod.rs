@@ -10,7 +10,6 @@ mod existing;
 mod host;
 mod listener;
 mod memory;
-mod observations;
 mod ports;
 mod projection;
 mod session;

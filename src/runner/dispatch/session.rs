@@ -8,16 +8,15 @@ use jiff::Timestamp;
 use super::existing::{Existing, fresh_execution, of_checkpoints, taken_over};
 use super::projection::{Remedy, check};
 use super::{Dispatcher, Ports, Thinking};
-use crate::contract::{ExecutionId, Phase, SessionId};
+use crate::contract::{ExecutionId, SessionId};
 use crate::events::{Event, RecordedOverride, RunOrigin, RunStatus, State, Waiting};
 use crate::policy::check_limits;
 use crate::runner::decide::{Live, Rules};
-use crate::runner::human::flag;
 use crate::runner::stage::context::context_state;
 use crate::runner::{PlanError, RunError};
 use crate::store::{
-    Earlier, Journal, Layout, Place, Recorded, RunStore, StoreError, make_room, project_all, read_context_state,
-    retire_format1, write_context_state, write_operator,
+    Earlier, Journal, Layout, Place, Recorded, RunStore, StoreError, archive, make_room, project_all,
+    read_context_state, retire_format1, write_context_state, write_operator,
 };
 use crate::system::clock::{self, Moment};
 use crate::system::process::own_id;
@@ -104,13 +103,13 @@ impl<P: Ports> Dispatcher<P> {
     }
 
     fn prepare(&mut self, resumed: bool, remedy: Option<Remedy>, now: Timestamp) -> Result<(), RunError> {
-        let flags: Vec<String> = self.journal.state().overrides.iter().map(flag).collect();
+        let flags: Vec<&str> = self.journal.state().overrides.iter().map(RecordedOverride::flag_alone).collect();
         if resumed && !flags.is_empty() {
-            self.notice(format!("going on with {}", flags.join(" ")));
+            let text = format!("going on with {}", flags.join(" "));
+            self.notice(text);
         }
         self.put_right(remedy)?;
         self.restore_context_state(now)?;
-        self.layout.disk().ensure_folder(&self.layout.checkpoints())?;
         write_operator(&self.layout, &self.ports.operator())?;
         for text in self.ports.surroundings()? {
             self.notice(text);
@@ -180,7 +179,7 @@ fn take_execution(
             refuse_unfinished(mode, &existing, state.as_ref())?;
             let last = state.as_ref().and_then(|state| state.sessions.last().cloned());
             // First: a start that cannot do this has changed nothing that the journal could not bring back.
-            put_aside(layout, state.as_ref().map(|state| &state.execution_id))?;
+            archive(layout, state.as_ref().map(|state| &state.execution_id))?;
             let (journal, _) = Journal::begin(store, now, first())?;
             Ok(Taken { journal, last, died: false, resumed: false })
         }
@@ -281,24 +280,6 @@ fn is_resumable(layout: &Layout, state: &State) -> Result<(), RunError> {
     }
 }
 
-/// Puts what lies in the workspace of an execution that is over aside. Nothing is deleted.
-pub(super) fn put_aside(layout: &Layout, execution: Option<&ExecutionId>) -> Result<(), RunError> {
-    let named = execution.map_or_else(|| "unnamed".to_owned(), crate::store::folder_name);
-    let candidates = (1_u32..).map(|n| layout.archived(&if n == 1 { named.clone() } else { format!("{named}.{n}") }));
-    let there = |path: PathBuf| layout.disk().kind(&path).is_some();
-    let mut free = candidates.filter(|folder| !there(folder.join("run.yaml")) && !there(folder.join("logs")));
-    let folder = free.next().expect("an endless sequence of names has a free one");
-    let run = layout.run();
-    let checkpoints = Phase::ALL.iter().map(|phase| layout.checkpoint(*phase));
-    let others = ["stages", "sessions", "logs", "history.jsonl", "history.1.jsonl", "note.yaml", "run.yaml"];
-    let sources = checkpoints.chain([layout.context_state()]).chain(others.into_iter().map(|name| run.join(name)));
-    for source in sources.filter(|source| layout.disk().kind(source).is_some()) {
-        layout.disk().ensure_folder(&folder)?;
-        layout.disk().rename(&source, &folder.join(source.file_name().unwrap_or_default()))?;
-    }
-    Ok(())
-}
-
 /// Puts a new execution of the same phases in the place of one that is over.
 pub(in crate::runner) fn start_over(journal: Journal, layout: &Layout, place: &Place) -> Result<Journal, RunError> {
     let now = clock::now().wall();
@@ -308,7 +289,7 @@ pub(in crate::runner) fn start_over(journal: Journal, layout: &Layout, place: &P
     // The next session will not know of this one's.
     super::host::clear_up(layout, place, state.sessions.last())?;
     let first = Event::ExecutionStarted { execution, phases, origin, overrides };
-    put_aside(layout, Some(&state.execution_id))?;
+    archive(layout, Some(&state.execution_id))?;
     let (fresh, _) = Journal::begin(journal.into_store(), now, first)?;
     Ok(fresh)
 }

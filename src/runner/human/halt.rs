@@ -1,15 +1,13 @@
 //! Stops an execution from another process (trigger `manual`).
 
-use super::call::Call;
 use super::resolve::owned;
 use crate::contract::{EscalationTrigger, ExecutionId};
 use crate::events::RunStatus;
-use crate::runner::RunError;
 use crate::runner::decide::{Cause, call_human};
 use crate::runner::session::new_session;
-use crate::store::{FileStore, Journal, Layout, Place, RunStore, StoreError, write_report};
+use crate::runner::{Call, RunError};
+use crate::store::{FileStore, Journal, Layout, Place, RunStore, StoreError, forget_halt, request_halt, write_report};
 use crate::system::clock;
-use crate::system::files::{self, Privacy};
 use crate::system::lock::{Holder, LockError};
 
 /// What asking for a halt led to.
@@ -33,7 +31,7 @@ pub enum Halted {
 pub fn halt(layout: &Layout, place: &Place) -> Result<Halted, RunError> {
     match owned(layout, place) {
         Err(RunError::Store(StoreError::Lock(LockError::Held { .. }))) => {
-            files::write_durably(&place.halt_request(), b"halt\n", Privacy::Private)?;
+            request_halt(place)?;
             // It may have ended in this moment; then the request is cleared away by the next session.
             match FileStore::new(place.clone(), layout.clone()).holder()? {
                 Some(holder) => Ok(Halted::Asked(holder)),
@@ -45,7 +43,7 @@ pub fn halt(layout: &Layout, place: &Place) -> Result<Halted, RunError> {
 }
 
 fn halt_idle(layout: &Layout, (mut journal, place): (Journal, Place)) -> Result<Halted, RunError> {
-    files::remove(&place.halt_request())?;
+    forget_halt(&place)?;
     let state = journal.state();
     if let Some(pending) = state.pending.clone() {
         let report = crate::store::report_paths(layout, &state.execution_id, pending.number).yaml;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress};
-use crate::events::{RecordedOverride, RunStatus, State};
+use crate::events::{RunStatus, State};
 use crate::runner::RunError;
 use crate::runner::decide::UNVERIFIED;
 use crate::runner::dispatch::present;
@@ -105,16 +105,11 @@ pub fn status(layout: &Layout, store: &dyn RunStore) -> Result<Status, RunError>
         remediation_loops: state.counters.remediation_loops(),
         context_tokens: context.or(state.context_tokens).filter(|tokens| *tokens > 0),
         attempt: working.and_then(|phase| state.active_in(phase)).map(|active| active.attempt),
-        flags: state.overrides.iter().map(flag).collect(),
+        flags: state.overrides.iter().map(|it| it.flag_alone().to_owned()).collect(),
         phases: state.phases.iter().map(line).collect(),
         pending: pending.map(|p| Pending { trigger: p.trigger, phase: p.phase, report: report(p.number) }),
         last_error: state.last_error.clone(),
     })
-}
-
-/// A flag without its value, which may be a secret.
-pub(in crate::runner) fn flag(remembered: &RecordedOverride) -> String {
-    remembered.flag.split_once('=').map_or(remembered.flag.as_str(), |(flag, _)| flag).to_owned()
 }
 
 /// The contract's `getState`.

@@ -6,9 +6,9 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::{Place, StoreError};
 use crate::contract::ExecutionId;
 use crate::events::{EVENT_VERSION, Observation};
-use crate::store::Place;
 use crate::system::files::{self, Appender, Privacy};
 
 /// How long the file may grow, in bytes, before the next is begun; the one before that is dropped.
@@ -16,7 +16,7 @@ const LONGEST: u64 = 16 << 20;
 
 /// The stream of observations.
 #[derive(Debug)]
-pub(super) struct Observations {
+pub struct Observations {
     path: std::path::PathBuf,
     file: Option<Appender>,
     length: u64,
@@ -31,11 +31,17 @@ struct Line<'a> {
 }
 
 impl Observations {
-    pub(super) fn new(place: &Place, execution: &ExecutionId) -> Self {
-        Self { path: place.observations(execution), file: None, length: 0 }
+    /// The stream of an execution; nothing is in it yet, but its folder is there, and that of the logs beside it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn new(place: &Place, execution: &ExecutionId) -> Result<Self, StoreError> {
+        files::ensure_private_folder(&place.logs(execution))?;
+        Ok(Self { path: place.observations(execution), file: None, length: 0 })
     }
 
-    pub(super) fn take(&mut self, at: Timestamp, observation: &Observation) {
+    /// Takes an observation in.
+    pub fn take(&mut self, at: Timestamp, observation: &Observation) {
         if matches!(observation, Observation::Output { .. }) {
             return;
         }

@@ -1,41 +1,21 @@
 //! Tells people who do not look at the terminal that a human is needed. Bounded in time, and never a reason to fail: the
 //! report is on disk before, and whoever is not reached finds it there.
 
+mod call;
+
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::call::Call;
-use crate::config::Settings;
+pub use self::call::Call;
+
 use crate::contract::ExecutionId;
 use crate::events::Event;
-use crate::runner::Bounds;
 use crate::runner::session::SESSION_VARIABLE;
+use crate::runner::{Bounds, Notification};
 use crate::store::Layout;
 use crate::system::process::{Command, ProcessExit, capture};
 use crate::system::webhook;
-
-/// How people are told.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Notification {
-    /// Program and arguments.
-    pub command: Option<Vec<String>>,
-    /// Where a message is posted.
-    pub webhook: Option<String>,
-    /// The time for each of them.
-    pub time: Duration,
-}
-
-impl From<&Settings> for Notification {
-    fn from(settings: &Settings) -> Self {
-        let section = settings.notify();
-        Self {
-            command: section.command.as_ref().map(crate::config::Command::argv),
-            webhook: section.webhook.clone(),
-            time: Duration::from_millis(section.timeout_ms),
-        }
-    }
-}
 
 /// Tells people of the calls of one execution.
 #[derive(Debug, Clone, Copy)]

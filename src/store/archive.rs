@@ -1,0 +1,30 @@
+//! What an execution that is over left in the workspace, put aside for the next one.
+
+use std::path::PathBuf;
+
+use super::{Layout, StoreError, folder_name};
+use crate::contract::{ExecutionId, Phase};
+
+/// Puts what lies in the workspace of an execution that is over aside. Nothing is deleted.
+///
+/// # Errors
+/// [`StoreError`].
+///
+/// # Panics
+/// Never: an endless sequence of names has a free one.
+pub fn archive(layout: &Layout, execution: Option<&ExecutionId>) -> Result<(), StoreError> {
+    let named = execution.map_or_else(|| "unnamed".to_owned(), folder_name);
+    let candidates = (1_u32..).map(|n| layout.archived(&if n == 1 { named.clone() } else { format!("{named}.{n}") }));
+    let there = |path: PathBuf| layout.disk().kind(&path).is_some();
+    let mut free = candidates.filter(|folder| !there(folder.join("run.yaml")) && !there(folder.join("logs")));
+    let folder = free.next().expect("an endless sequence of names has a free one");
+    let run = layout.run();
+    let checkpoints = Phase::ALL.iter().map(|phase| layout.checkpoint(*phase));
+    let others = ["stages", "sessions", "logs", "history.jsonl", "history.1.jsonl", "note.yaml", "run.yaml"];
+    let sources = checkpoints.chain([layout.context_state()]).chain(others.into_iter().map(|name| run.join(name)));
+    for source in sources.filter(|source| layout.disk().kind(source).is_some()) {
+        layout.disk().ensure_folder(&folder)?;
+        layout.disk().rename(&source, &folder.join(source.file_name().unwrap_or_default()))?;
+    }
+    Ok(())
+}
