@@ -76,6 +76,22 @@ fn what_is_taken_over_goes_on_in_a_journal_and_its_files_are_put_aside() {
 }
 
 #[test]
+fn a_takeover_that_died_before_its_execution_was_the_present_one_is_begun_again() {
+    let workspace = first_day();
+    let record = workspace.read(".loa-run/run.yaml");
+    workspace.loa(&["resume", "--plan", "plan.json"]).exits(0);
+    let journal = workspace.journal();
+    let text = fs::read_to_string(&journal).expect("readable");
+    fs::write(&journal, &text[..=text.find('\n').expect("a line")]).expect("written");
+    let folder = journal.ancestors().nth(3).expect("the folder of the workspace");
+    fs::remove_file(folder.join("current")).expect("removed");
+    fs::remove_file(workspace.path(".loa-checkpoint/design.yaml")).expect("removed");
+    workspace.write(".loa-run/run.yaml", &record);
+    workspace.loa(&["resume", "--plan", "plan.json"]).exits(0);
+    assert_eq!(workspace.ran(), ["design", "design"], "it was not known to have ended");
+}
+
+#[test]
 fn the_session_of_an_agent_of_format_1_is_gone_on_with() {
     let workspace = first_day();
     fs::create_dir(workspace.path(".loa-run/sessions")).expect("made");

@@ -137,9 +137,15 @@ impl RunStore for FileStore {
     }
 
     fn is_known(&self, execution: &ExecutionId) -> Result<bool, StoreError> {
-        let name = folder_name(execution);
-        let journal = |folder: PathBuf| folder.join("runs").join(&name).join("journal.jsonl");
-        Ok(self.disk().list(self.place.base())?.into_iter().any(|folder| self.disk().kind(&journal(folder)).is_some()))
+        let journal = Path::new("runs").join(folder_name(execution)).join("journal.jsonl");
+        let ours = self.place.folder();
+        // One event in our own folder is a start of ours that died before its execution was the present one.
+        let died = |path: &Path| read(self.disk(), path).is_ok_and(|it| it.is_none_or(|it| it.envelopes.len() <= 1));
+        let knows = |folder: PathBuf| {
+            let path = folder.join(&journal);
+            self.disk().kind(&path).is_some() && !(folder == ours && died(&path))
+        };
+        Ok(self.disk().list(self.place.base())?.into_iter().any(knows))
     }
 
     fn executions(&self) -> Result<Vec<Summary>, StoreError> {
