@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
-use loa::contract::{Phase, PhaseExit};
-use loa::events::{Envelope, Event, State};
-use loa::policy::StageOutcome;
+use loa::contract::{Checkpoint, Phase, PhaseExit};
+use loa::events::{AgentActivity, Envelope, Event, State};
 use loa::runner::Start;
+use loa::runner::decide::UNVERIFIED;
 
 use super::disk::SimDisk;
-use super::truth::{Job, Truth};
+use super::truth::Truth;
+
+/// How much of the time of a run a death may lose.
+const UNCHARGED: Duration = Duration::from_secs(5);
+/// How much is lost where milliseconds are cut.
+const ROUNDED: Duration = Duration::from_millis(500);
 
 impl Truth {
     pub(super) fn started(&mut self, start: &Start, state: &State, disk: &SimDisk) {
@@ -38,7 +43,9 @@ impl Truth {
         }
         self.is_allowed(phase);
         self.is_announced(phase, attempt, state, disk);
-        self.draw(phase);
+        self.goes_on_with_its_agent(phase, state);
+        let job = self.work(phase, attempt);
+        self.job = Some(job);
     }
 
     /// What has to come before a phase did.
@@ -74,24 +81,33 @@ impl Truth {
         }
     }
 
-    fn draw(&mut self, phase: Phase) {
-        let outcome = match self.rng.u8(0..30) {
-            end if end <= 21 || !self.disturbs() => StageOutcome::exited(0),
-            22..=25 => StageOutcome::exited(1),
-            26 => StageOutcome::exited(2),
-            27 => StageOutcome::exited(i32::from(self.rng.u8(3..))),
-            28 => StageOutcome::signalled("KILL"),
-            _ => StageOutcome::spawn_failed("no such file"),
-        };
-        let limit = u64::try_from(self.settings.timeout.as_millis()).expect("minutes");
-        let lasts = match self.rng.u8(0..30) {
-            0..=21 => self.rng.u64(1..limit / 10),
-            22..=28 => self.rng.u64(1..limit),
-            _ => self.rng.u64(limit..2 * limit),
-        };
-        let overflows = self.rng.u8(0..60) == 0;
-        let ends = self.steady + Duration::from_millis(lasts);
-        self.job = Some(Job { phase, ends, outcome, began: self.steady, still: Duration::ZERO, stop: None, overflows });
+    /// Whoever goes on with a phase goes on in the session that its agent named.
+    fn goes_on_with_its_agent(&mut self, phase: Phase, state: &State) {
+        let Some(named) = self.agents.get(&phase) else { return };
+        let known = state.agents.get(&phase).and_then(|agent| agent.session.as_ref());
+        if known != Some(named) {
+            let named = named.clone();
+            self.breaks(format!("the agent of {phase} named {named}, and its owner knows {known:?}"));
+        }
+    }
+
+    /// The end of an attempt is recorded as it was, and so is the time until then.
+    fn recorded_end(&mut self, exit: Option<PhaseExit>, state: &State) {
+        let left = self.left.take();
+        let ended = left.as_ref().and_then(|left| left.end.as_ref().ok()).map(|outcome| outcome.exit);
+        if ended.is_some() && exit != ended {
+            self.breaks(format!("a stage ended with {ended:?} and is recorded with {exit:?}"));
+        }
+        self.followed = left;
+        self.is_charged(state.counters.elapsed(), Duration::ZERO);
+    }
+
+    /// What is charged is the time that passed, but for `unknown` at most.
+    fn is_charged(&mut self, elapsed: Duration, unknown: Duration) {
+        let (least, most) = self.charged;
+        if elapsed + unknown + ROUNDED < least || elapsed > most + ROUNDED {
+            self.breaks(format!("{elapsed:?} are charged, and it took from {least:?} to {most:?}"));
+        }
     }
 
     pub(super) fn told(&mut self, envelope: &Envelope, state: &State) {
@@ -103,11 +119,8 @@ impl Truth {
         if self.seen.keys().next_back().is_some_and(|last| last + 1 != seq) {
             self.breaks(format!("event {seq} does not follow"));
         }
-        if let Event::AttemptEnded { exit, .. } = &envelope.event
-            && let Some(expected) = self.expected.take()
-            && *exit != Some(expected)
-        {
-            self.breaks(format!("a stage ended with {expected:?} and is recorded with {exit:?}"));
+        if let Event::AttemptEnded { exit, .. } = &envelope.event {
+            self.recorded_end(*exit, state);
         }
         if lasts(&envelope.event) {
             self.durable = seq;
@@ -116,6 +129,7 @@ impl Truth {
         self.tell(|| format!("journal {seq}: {}", serde_json::to_string(&envelope.event).expect("plain data")));
         self.check(&envelope.event, state);
         self.learn(&envelope.event);
+        self.follow_agent(&envelope.event);
     }
 
     /// What an event must not say.
@@ -127,6 +141,7 @@ impl Truth {
                 if checkpoint.exit_code == PhaseExit::Success && !self.succeeded.contains(&phase) {
                     self.breaks(format!("{phase} is concluded with 0 and never ended with 0"));
                 }
+                self.tells_what_is_wrong(checkpoint);
             }
             Event::StageSkipped { checkpoint } => {
                 self.count("phases skipped");
@@ -134,7 +149,13 @@ impl Truth {
                     self.breaks(format!("{} is skipped and nobody asked for it", checkpoint.phase));
                 }
             }
-            Event::BackedOff { .. } => self.count("retries"),
+            Event::BackedOff { delay_ms, .. } => {
+                self.count("retries");
+                let asked = self.followed.take().and_then(|left| left.wait);
+                if asked.is_some_and(|asked| Duration::from_millis(*delay_ms) < asked) {
+                    self.breaks(format!("a provider asked to wait for {asked:?}, and the pause is {delay_ms} ms"));
+                }
+            }
             Event::Remediation { .. } => {
                 self.count("remediations");
                 let since = self.seen.values().rev().take_while(|it| !matches!(it.event, Event::Resolved { .. }));
@@ -149,6 +170,23 @@ impl Truth {
             Event::CheckpointIgnored { .. } => self.count("forged checkpoints ignored"),
             Event::ExecutionCompleted => self.completed(state),
             _ => {}
+        }
+    }
+
+    /// A checkpoint hides nothing of what the attempt left.
+    fn tells_what_is_wrong(&mut self, checkpoint: &Checkpoint) {
+        let Some(left) = self.followed.take() else { return };
+        if left.result_refused.is_some() {
+            self.count("results refused");
+            if !checkpoint.errors.iter().any(|error| error.code == "RESULT_INVALID") {
+                self.breaks(format!("the result of {} was refused, and its checkpoint hides it", checkpoint.phase));
+            }
+        }
+        if left.unverified && checkpoint.exit_code == PhaseExit::Success {
+            self.count("phases unverified");
+            if !checkpoint.summary.starts_with(UNVERIFIED) {
+                self.breaks(format!("nobody verified {}, and its checkpoint hides it", checkpoint.phase));
+            }
         }
     }
 
@@ -177,10 +215,29 @@ impl Truth {
         }
     }
 
+    /// An agent's session is gone on with until its phase begins anew.
+    fn follow_agent(&mut self, event: &Event) {
+        match event {
+            Event::Agent { phase, agent: AgentActivity::Session { session } } => {
+                self.agents.insert(*phase, session.clone());
+            }
+            Event::StageConcluded { checkpoint, .. } => drop(self.agents.remove(&checkpoint.phase)),
+            Event::Resolved { .. } => self.agents.clear(),
+            _ => {}
+        }
+    }
+
     /// A session is over: what the journal holds now is compared with what was acknowledged. A power cut may have taken
     /// the newest events, but none that had to be durable, nor any before one.
-    pub(super) fn compare(&mut self, recorded: &[Envelope], after_power_cut: bool) {
+    pub(super) fn compare(&mut self, recorded: &[Envelope], elapsed: Duration, after_power_cut: bool) {
+        // An answer begins the count anew.
+        let is_answered = matches!(recorded.last().map(|newest| &newest.event), Some(Event::Resolved { .. }));
+        if !after_power_cut && !is_answered {
+            self.is_charged(elapsed, UNCHARGED);
+        }
+        self.charged = (elapsed, elapsed);
         let must = if after_power_cut { self.durable } else { self.seen.keys().next_back().copied().unwrap_or(0) };
+        let told = self.seen.keys().next_back().copied().unwrap_or(0);
         for (seq, envelope) in std::mem::take(&mut self.seen) {
             let there = recorded.get(usize::try_from(seq - 1).expect("small"));
             if there.is_some_and(|there| *there != envelope) {
@@ -203,6 +260,7 @@ impl Truth {
             self.learn(&envelope.event);
         }
         self.succeeded = succeeded;
+        recorded.iter().filter(|envelope| envelope.seq > told).for_each(|envelope| self.follow_agent(&envelope.event));
         self.not_before = self.not_before.and(not_before);
     }
 

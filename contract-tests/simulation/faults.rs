@@ -1,9 +1,11 @@
 //! Faults that are planted: other values of the ports and of the rules. Each has to be found.
 
+use std::time::Duration;
+
 use loa::contract::{Phase, PhaseExit};
 use loa::events::{ApprovalState, Event, State};
 use loa::policy::{StageOutcome, TriggerCounters};
-use loa::runner::decide::{Attempt, Live, Rules, Step, Survey, decide, ended, skipped};
+use loa::runner::decide::{Attempt, Live, Rules, Step, Stop, Survey, decide, ended, skipped};
 use loa::runner::{After, Thinking};
 
 use super::disk::{self, SimDisk};
@@ -21,6 +23,8 @@ pub(super) enum Fault {
     Next(fn(&State, &Live, &Rules) -> Step),
     /// What follows from an attempt.
     After(After),
+    /// What its owner is told of an attempt.
+    Left(fn(&mut Attempt)),
 }
 
 impl Fault {
@@ -28,6 +32,7 @@ impl Fault {
         match self {
             Self::Disk(wrong) => disk.plant(wrong),
             Self::World(wrong) => truth.wrong = Some(wrong),
+            Self::Left(change) => truth.change = Some(change),
             Self::Next(_) | Self::After(_) => {}
         }
     }
@@ -36,7 +41,7 @@ impl Fault {
         match self {
             Self::Next(next) => Thinking { next, ..thinking },
             Self::After(after) => Thinking { after, ..thinking },
-            Self::Disk(_) | Self::World(_) => thinking,
+            Self::Disk(_) | Self::World(_) | Self::Left(_) => thinking,
         }
     }
 }
@@ -52,29 +57,36 @@ fn instead(state: &State, live: &Live, rules: &Rules, change: impl FnOnce(&mut S
 pub(super) fn all() -> Vec<(&'static str, Fault, u64)> {
     vec![
         ("a sync is left out", Fault::Disk(disk::Wrong::NeverSyncs), 0),
-        ("a lock is given to everybody", Fault::Disk(disk::Wrong::LetsEverybodyIn), 70),
-        ("a torn end is kept", Fault::Disk(disk::Wrong::KeepsTears), 2),
+        ("a lock is given to everybody", Fault::Disk(disk::Wrong::LetsEverybodyIn), 226),
+        ("a torn end is kept", Fault::Disk(disk::Wrong::KeepsTears), 21),
         ("documents are not written", Fault::Disk(disk::Wrong::WritesNoDocuments), 0),
-        ("an exit comes behind the deadline", Fault::World(world::Wrong::ExitBehindDeadline), 1837),
-        ("a halt is not heard", Fault::World(world::Wrong::DeafToHalt), 857),
-        ("a stage is started twice", Fault::World(world::Wrong::StartsTwice), 1),
-        ("what a dead session left goes on", Fault::World(world::Wrong::SweepsNothing), 83),
-        ("deaths are not counted", Fault::Next(|s, l, r| instead(s, l, r, |state| state.deaths = 0)), 1100),
-        ("a pause is not waited for", Fault::Next(no_pause), 1),
-        ("doubt is forgotten", Fault::Next(|s, l, r| instead(s, l, r, no_doubt)), 21),
-        ("nobody is asked", Fault::Next(|s, l, r| instead(s, l, r, |state| state.deploy = ApprovalState::Given)), 17),
+        ("an exit comes behind the deadline", Fault::World(world::Wrong::ExitBehindDeadline), 178),
+        ("a halt is not heard", Fault::World(world::Wrong::DeafToHalt), 27),
+        ("a stage is started twice", Fault::World(world::Wrong::StartsTwice), 0),
+        ("what a dead session left goes on", Fault::World(world::Wrong::SweepsNothing), 45),
+        ("deaths are not counted", Fault::Next(|s, l, r| instead(s, l, r, |state| state.deaths = 0)), 147),
+        ("a pause is not waited for", Fault::Next(no_pause), 3),
+        ("doubt is forgotten", Fault::Next(|s, l, r| instead(s, l, r, no_doubt)), 20),
+        ("nobody is asked", Fault::Next(|s, l, r| instead(s, l, r, |state| state.deploy = ApprovalState::Given)), 4),
         ("a phase is skipped unasked", Fault::Next(skips), 5),
         ("a finished phase runs again", Fault::Next(|s, l, r| instead(s, l, r, forgets_a_phase)), 1),
         (
             "what remediation reopens is not",
             Fault::Next(|s, l, r| instead(s, l, r, |state| state.reopened.clear())),
-            62,
+            45,
         ),
-        ("remediation has no end", Fault::Next(|s, l, r| instead(s, l, r, no_counters)), 456),
-        ("a number is given twice", Fault::Next(|s, l, r| instead(s, l, r, |state| state.starts.clear())), 1),
-        ("a signal is not heard", Fault::Next(deaf), 1083),
-        ("retries have no end", Fault::After(endless), 19),
-        ("a failure is a success", Fault::After(whitewash), 1),
+        ("remediation has no end", Fault::Next(|s, l, r| instead(s, l, r, no_counters)), 1210),
+        ("a number is given twice", Fault::Next(|s, l, r| instead(s, l, r, |state| state.starts.clear())), 2),
+        ("a signal is not heard", Fault::Next(deaf), 102),
+        ("a wait for a provider is not told", Fault::World(world::Wrong::HidesLimits), 27),
+        ("silence has no end", Fault::Next(patient), 298),
+        ("time is charged at the end only", Fault::Next(uncharged), 22),
+        ("an agent's session is dropped at each start", Fault::Next(drops_sessions), 17),
+        ("what a provider asks for is forgotten", Fault::Left(|left| left.wait = None), 87),
+        ("a refused result is hidden", Fault::Left(|left| left.result_refused = None), 14),
+        ("an agent's word is believed", Fault::Left(|left| left.unverified = false), 1),
+        ("retries have no end", Fault::After(endless), 39),
+        ("a failure is a success", Fault::Left(whitewash), 2),
     ]
 }
 
@@ -88,6 +100,29 @@ fn deaf(state: &State, live: &Live, rules: &Rules) -> Step {
     let mut live = live.clone();
     live.interrupt = None;
     decide(state, &live, rules)
+}
+
+fn patient(state: &State, live: &Live, rules: &Rules) -> Step {
+    match decide(state, live, rules) {
+        Step::Stop(Stop::Silent(_)) => Step::Wait(None),
+        step => step,
+    }
+}
+
+fn uncharged(state: &State, live: &Live, rules: &Rules) -> Step {
+    let mut live = live.clone();
+    live.uncharged = Duration::ZERO;
+    decide(state, &live, rules)
+}
+
+fn drops_sessions(state: &State, live: &Live, rules: &Rules) -> Step {
+    match decide(state, live, rules) {
+        Step::Start { mut events, phase, attempt } => {
+            events.insert(0, Event::AgentSessionDropped { phase });
+            Step::Start { events, phase, attempt }
+        }
+        step => step,
+    }
 }
 
 fn no_doubt(state: &mut State) {
@@ -131,17 +166,8 @@ fn endless(
     ended(&other, live, rules, ended_attempt, survey, chance)
 }
 
-fn whitewash(
-    state: &State,
-    live: &Live,
-    rules: &Rules,
-    (phase, attempt): (Phase, &Attempt),
-    survey: Survey,
-    chance: f64,
-) -> Vec<Event> {
-    let mut other = attempt.clone();
-    if other.end.as_ref().is_ok_and(|end| end.exit == PhaseExit::Blocked) {
-        other.end = Ok(StageOutcome::exited(0));
+fn whitewash(attempt: &mut Attempt) {
+    if attempt.end.as_ref().is_ok_and(|end| end.exit == PhaseExit::Blocked) {
+        attempt.end = Ok(StageOutcome::exited(0));
     }
-    ended(state, live, rules, (phase, &other), survey, chance)
 }

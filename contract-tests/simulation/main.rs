@@ -14,6 +14,7 @@ mod alike;
 mod checks;
 mod disk;
 mod faults;
+mod job;
 mod session;
 mod story;
 mod truth;

@@ -3,14 +3,14 @@
 use loa::contract::{ExecutionId, SessionId};
 use loa::events::{RunOrigin, RunStatus};
 use loa::policy::StageOutcome;
-use loa::runner::decide::{Attempt, Stop};
 use loa::runner::{Dispatcher, Fact, Mode, Opening, THINKING, Waits};
 use loa::store::{FileStore, RunStore, compare};
 use loa::system::process::Interrupt;
 use std::time::Duration;
 
+use super::job::left_by;
 use super::story::Teller;
-use super::world::World;
+use super::world::{World, refused};
 
 /// More steps than any lawful session has.
 const STEPS: usize = 4_000;
@@ -66,7 +66,7 @@ impl Teller {
         Session::Died { power }
     }
 
-    fn open(&self, number: u32) -> Result<Dispatcher<World>, String> {
+    pub(super) fn open(&self, number: u32) -> Result<Dispatcher<World>, String> {
         let mut rules = self.rules.clone();
         rules.session = SessionId::new(format!("session-{number}")).expect("not empty");
         let now = self.truth.borrow().wall;
@@ -113,8 +113,18 @@ impl Teller {
                 return over;
             }
             fact = self.truth.borrow_mut().next(until);
+            if std::mem::take(&mut self.truth.borrow_mut().stage_fails) {
+                return self.fail_stage(dispatcher);
+            }
         }
         self.truth.borrow_mut().breaks("the session does not end");
+        Session::Failed
+    }
+
+    /// The stage that runs cannot go on, and is ended with its session.
+    fn fail_stage(&self, dispatcher: &mut Dispatcher<World>) -> Session {
+        dispatcher.stage_failed(refused("write to the log of a stage"));
+        self.truth.borrow_mut().job = None;
         Session::Failed
     }
 
@@ -188,7 +198,7 @@ impl Teller {
         let seen = self.truth.borrow().seen.len();
         let now = self.truth.borrow().moment();
         let outcome = Ok(StageOutcome::exited(0));
-        let fact = if before.is_some() { Fact::Ended(Box::new(attempt(outcome))) } else { Fact::Tick };
+        let fact = if before.is_some() { Fact::Ended(Box::new(left_by(outcome))) } else { Fact::Tick };
         for fact in [fact, Fact::Interrupted(Interrupt::Interrupt)] {
             let _ = dispatcher.step(now, fact);
         }
@@ -217,20 +227,5 @@ impl Teller {
             }
         }
         truth.confirm_end();
-    }
-}
-
-/// What an attempt left that ended so.
-pub(super) fn attempt(end: Result<StageOutcome, Stop>) -> Attempt {
-    Attempt {
-        end,
-        result: None,
-        result_refused: None,
-        stderr: String::new(),
-        wait: None,
-        said: None,
-        unverified: false,
-        context_tokens: None,
-        overflow: false,
     }
 }

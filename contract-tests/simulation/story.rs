@@ -11,14 +11,14 @@ use loa::contract::{ContextLimits, Phase, Resolution, SessionId};
 use loa::events::RunStatus;
 use loa::policy::{Backoff, Redactor, TriggerLimits};
 use loa::runner::decide::Rules;
-use loa::runner::{Bounds, Notification, Plan, Stage, Work, resolve};
+use loa::runner::{AgentWork, Bounds, Notification, Plan, Stage, Work, resolve};
 use loa::store::{FileStore, Layout, Place, Recorded, RunStore};
 use loa::system::disk::Disk;
 
 use super::disk::SimDisk;
 use super::faults::Fault;
 use super::session::Session;
-use super::truth::{Settings, Truth};
+use super::truth::{Script, Settings, Truth};
 use super::world::{answer, workspace};
 
 /// More sessions than any lawful story has.
@@ -27,6 +27,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// What has to happen in some story.
 pub(super) const EVERYTHING: &[&str] = &[
+    "agents' sessions",
     "attempt starts",
     "calls of a human",
     "checkpoints restored",
@@ -39,14 +40,22 @@ pub(super) const EVERYTHING: &[&str] = &[
     "forged checkpoints ignored",
     "halts",
     "interrupts",
+    "limits too long to wait for",
     "machine stood still",
     "owners superseded",
     "phases concluded",
     "phases skipped",
+    "phases unverified",
     "power cuts",
+    "providers' limits",
     "remediations",
+    "results refused",
     "retries",
     "second claimants refused",
+    "sessions refused by the host",
+    "silent stages stopped",
+    "stages that cannot go on",
+    "starts refused by the host",
     "workspaces wiped",
 ];
 
@@ -100,23 +109,14 @@ pub(super) fn shrink(seed: u64, fault: Option<Fault>) -> Story {
 
 fn tell_without(seed: u64, fault: Option<Fault>, left_out: &BTreeSet<u32>, tells: bool) -> Story {
     let mut rng = fastrand::Rng::with_seed(seed);
-    let disk = SimDisk::default();
-    let shared: Arc<dyn Disk> = Arc::new(disk.clone());
-    shared.ensure_folder(workspace()).expect("a folder");
-    let layout = Layout::on(shared, workspace());
     let (settings, rules) = draw(&mut rng);
-    let wall: Timestamp = "2126-01-01T00:00:00Z".parse().expect("a time");
-    let mut truth = Truth::new(rng, wall, settings, tells);
-    truth.left_out.clone_from(left_out);
-    let mut teller = Teller {
-        disk,
-        truth: Rc::new(RefCell::new(truth)),
-        layout,
-        rules,
-        fault,
-        sessions: 0,
-        known: RefCell::default(),
-    };
+    let mut teller = teller(rng, settings, rules);
+    teller.fault = fault;
+    {
+        let mut truth = teller.truth.borrow_mut();
+        truth.tells = tells;
+        truth.left_out.clone_from(left_out);
+    }
     if let Some(fault) = fault {
         fault.plant(&teller.disk, &mut teller.truth.borrow_mut());
     }
@@ -130,19 +130,36 @@ fn tell_without(seed: u64, fault: Option<Fault>, left_out: &BTreeSet<u32>, tells
     }
 }
 
+/// Whoever tells of this, in a world in which nothing has happened yet.
+pub(super) fn teller(rng: fastrand::Rng, settings: Settings, rules: Rules) -> Teller {
+    let disk = SimDisk::default();
+    let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+    shared.ensure_folder(workspace()).expect("a folder");
+    let layout = Layout::on(shared, workspace());
+    let wall: Timestamp = "2126-01-01T00:00:00Z".parse().expect("a time");
+    let truth = Rc::new(RefCell::new(Truth::new(rng, wall, settings)));
+    Teller { disk, truth, layout, rules, fault: None, sessions: 0, known: RefCell::default() }
+}
+
 fn draw(rng: &mut fastrand::Rng) -> (Settings, Rules) {
     let count = if rng.u8(0..4) == 0 { rng.usize(4..=8) } else { rng.usize(1..=3) };
     let first = rng.usize(0..=Phase::ALL.len() - count);
     let phases = Phase::ALL[first..first + count].to_vec();
     let skipped: BTreeSet<Phase> = phases.iter().copied().filter(|_| rng.u8(0..12) == 0).collect();
+    let agents: BTreeSet<Phase> = phases.iter().copied().filter(|_| rng.u8(0..3) == 0).collect();
     let (retries, timeout) = (rng.u32(0..=3), Duration::from_secs(rng.u64(10..60)));
+    let idle = (rng.u8(0..4) == 0).then(|| Duration::from_secs(rng.u64(2..30)));
+    let agent = || AgentWork { backend: "agent".to_owned(), prompt: "work".to_owned(), effort: None };
     let stage = |phase: &Phase| Stage {
         phase: *phase,
-        work: Some(Work::Command(vec!["work".to_owned()])),
+        work: Some(match agents.contains(phase) {
+            true => Work::Agent(agent()),
+            false => Work::Command(vec!["work".to_owned()]),
+        }),
         verify: None,
         env: BTreeMap::new(),
         timeout: Some(timeout),
-        idle_timeout: None,
+        idle_timeout: idle,
         retries,
         backoff: Backoff { initial: PAUSE, ..Backoff::default() },
         skip: skipped.contains(phase),
@@ -150,12 +167,24 @@ fn draw(rng: &mut fastrand::Rng) -> (Settings, Rules) {
     let plan = Plan::new(phases.iter().map(stage).collect()).expect("a plan");
     let timeout_of_run = Duration::from_secs(rng.u64(60..6_000));
     let triggers = TriggerLimits { max_loops: rng.u32(1..=3), timeout: timeout_of_run, ..TriggerLimits::default() };
-    let bounds = Bounds {
+    let rules = rules(plan, bounds(triggers, rng.bool()));
+    let lives = if rng.u8(0..10) == 0 { 25 } else { 120 };
+    (Settings { lives, ..settings(&rules, None) }, rules)
+}
+
+/// What a session decides by that works on this plan.
+pub(super) fn rules(plan: Plan, bounds: Bounds) -> Rules {
+    Rules { session: SessionId::new("session-0").expect("not empty"), plan, bounds }
+}
+
+/// Bounds with these limits, that ask before a deployment or do not.
+pub(super) fn bounds(triggers: TriggerLimits, deploy_approval: bool) -> Bounds {
+    Bounds {
         triggers,
         context: ContextLimits { soft: 1, hard: 2 },
         editing: None,
         compaction: None,
-        deploy_approval: rng.bool(),
+        deploy_approval,
         grace: Duration::ZERO,
         limit_patience: Duration::from_mins(10),
         notification: Notification::default(),
@@ -165,12 +194,29 @@ fn draw(rng: &mut fastrand::Rng) -> (Settings, Rules) {
         redactor: Redactor::default(),
         log_limit: 0,
         find_artifacts: false,
-    };
-    let session = SessionId::new("session-0").expect("not empty");
-    let (max_loops, approval) = (triggers.max_loops, bounds.deploy_approval);
-    let lives = if rng.u8(0..10) == 0 { 25 } else { 120 };
-    let settings = Settings { phases, skipped, retries, timeout, max_loops, approval, lives };
-    (settings, Rules { session, plan, bounds })
+    }
+}
+
+/// What a story is about that has these rules.
+pub(super) fn settings(rules: &Rules, script: Option<Script>) -> Settings {
+    let stages = rules.plan.stages();
+    Settings {
+        phases: stages.iter().map(|stage| stage.phase).collect(),
+        skipped: phases_with(stages, |stage| stage.skip),
+        agents: phases_with(stages, |stage| stage.agent().is_some()),
+        retries: stages.iter().map(|stage| stage.retries).max().unwrap_or(0),
+        timeout: stages.iter().filter_map(|stage| stage.timeout).max().unwrap_or(Duration::MAX),
+        idle: stages.iter().filter_map(|stage| stage.idle_timeout).max(),
+        patience: rules.bounds.limit_patience,
+        max_loops: rules.bounds.triggers.max_loops,
+        approval: rules.bounds.deploy_approval,
+        lives: u64::MAX,
+        script,
+    }
+}
+
+fn phases_with(stages: &[Stage], is: impl Fn(&Stage) -> bool) -> BTreeSet<Phase> {
+    stages.iter().filter(|stage| is(stage)).map(|stage| stage.phase).collect()
 }
 
 impl Teller {
@@ -222,7 +268,8 @@ impl Teller {
     fn learn(&self, power: bool) {
         let recorded = self.recorded();
         let envelopes = recorded.as_ref().map_or(&[][..], |recorded| &recorded.envelopes);
-        self.truth.borrow_mut().compare(envelopes, power);
+        let elapsed = recorded.as_ref().map_or(Duration::ZERO, |recorded| recorded.state.counters.elapsed());
+        self.truth.borrow_mut().compare(envelopes, elapsed, power);
     }
 
     fn answer(&self, calls: u32) {

@@ -5,30 +5,15 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use loa::contract::{Phase, PhaseExit};
-use loa::events::Envelope;
+use loa::events::{AgentActivity, Begins, Envelope, Event, Observation};
 use loa::policy::StageOutcome;
 use loa::runner::Fact;
-use loa::runner::decide::Stop;
+use loa::runner::decide::{Attempt, Stop};
 use loa::system::clock::Moment;
+use loa::system::process::{Piece, Stream};
 
+use super::job::{Job, Saying, left_by};
 use super::world::Wrong;
-
-/// A stage that runs.
-#[derive(Debug, Clone)]
-pub(super) struct Job {
-    pub(super) phase: Phase,
-    /// When it ends by itself.
-    pub(super) ends: Duration,
-    /// How, then.
-    pub(super) outcome: StageOutcome,
-    /// How long it is silent at most.
-    pub(super) began: Duration,
-    /// How long everything stood still meanwhile.
-    pub(super) still: Duration,
-    /// The owner told it to end.
-    pub(super) stop: Option<Stop>,
-    pub(super) overflows: bool,
-}
 
 /// What is really so, whatever the program believes. Kept over every death.
 #[derive(Debug)]
@@ -42,8 +27,18 @@ pub(super) struct Truth {
     pub(super) stood_still: bool,
     /// Since when somebody waits for the session to end.
     pub(super) wanted: Option<Duration>,
-    /// The exit that the next end of an attempt has to have.
-    pub(super) expected: Option<PhaseExit>,
+    /// What the attempt left that ended by itself and is not recorded yet.
+    pub(super) left: Option<Attempt>,
+    /// What the last attempt left that is recorded, until something follows from it.
+    pub(super) followed: Option<Attempt>,
+    /// The sessions that agents named, by their phase, as long as they have to be gone on with.
+    pub(super) agents: BTreeMap<Phase, String>,
+    /// The stage cannot read or write something.
+    pub(super) stage_fails: bool,
+    /// How long the session waited for providers.
+    pub(super) waited: Duration,
+    /// The least and the most time that may be charged to the run.
+    pub(super) charged: (Duration, Duration),
     /// Every event that was acknowledged, by its number.
     pub(super) seen: BTreeMap<u64, Envelope>,
     pub(super) epoch: u64,
@@ -66,6 +61,8 @@ pub(super) struct Truth {
     pub(super) tally: BTreeMap<&'static str, u64>,
     pub(super) settings: Settings,
     pub(super) wrong: Option<Wrong>,
+    /// What is changed in what the owner is told of an attempt.
+    pub(super) change: Option<fn(&mut Attempt)>,
     /// How many disturbances there might have been until now.
     pub(super) disturbances: u32,
     /// How many of them there were.
@@ -79,20 +76,32 @@ pub(super) struct Truth {
 pub(super) struct Settings {
     pub(super) phases: Vec<Phase>,
     pub(super) skipped: BTreeSet<Phase>,
+    /// Those that an agent works on.
+    pub(super) agents: BTreeSet<Phase>,
     pub(super) retries: u32,
     pub(super) timeout: Duration,
+    /// How long a stage may be silent.
+    pub(super) idle: Option<Duration>,
+    /// How long a session may wait for providers.
+    pub(super) patience: Duration,
     pub(super) max_loops: u32,
     pub(super) approval: bool,
     /// Before so many writes most sessions die, unless they are over before.
     pub(super) lives: u64,
+    /// How the attempts end, where that is not drawn; nothing disturbs such a story.
+    pub(super) script: Option<Script>,
 }
+
+/// How each attempt ends: `None` for one that does not end by itself.
+pub(super) type Script = BTreeMap<(Phase, u32), Option<StageOutcome>>;
+
 /// How long a session may go on when somebody wants its end.
 const PATIENCE: Duration = Duration::from_secs(70);
 /// How much of the time in which everything stood still may be charged to a stage: what the owner expected to sleep.
 const CHARGED: Duration = Duration::from_secs(25);
 
 impl Truth {
-    pub(super) fn new(rng: fastrand::Rng, wall: Timestamp, settings: Settings, tells: bool) -> Self {
+    pub(super) fn new(rng: fastrand::Rng, wall: Timestamp, settings: Settings) -> Self {
         Self {
             rng,
             steady: Duration::from_secs(1_000),
@@ -101,7 +110,12 @@ impl Truth {
             halt: false,
             stood_still: false,
             wanted: None,
-            expected: None,
+            left: None,
+            followed: None,
+            agents: BTreeMap::new(),
+            stage_fails: false,
+            waited: Duration::ZERO,
+            charged: (Duration::ZERO, Duration::ZERO),
             seen: BTreeMap::new(),
             epoch: 0,
             durable: 0,
@@ -112,10 +126,11 @@ impl Truth {
             not_before: None,
             broken: None,
             story: Vec::new(),
-            tells,
+            tells: false,
             tally: BTreeMap::new(),
             settings,
             wrong: None,
+            change: None,
             disturbances: 0,
             disturbed: 0,
             left_out: BTreeSet::new(),
@@ -126,7 +141,7 @@ impl Truth {
     pub(super) fn disturbs(&mut self) -> bool {
         let number = self.disturbances;
         self.disturbances += 1;
-        let disturbs = !self.left_out.contains(&number);
+        let disturbs = !self.left_out.contains(&number) && self.settings.script.is_none();
         self.disturbed += u32::from(disturbs);
         disturbs
     }
@@ -149,9 +164,9 @@ impl Truth {
         self.pass(time);
         self.wanted = self.wanted.map(|since| since + time);
         if let Some(job) = &mut self.job {
-            // The stage may have gone on meanwhile.
-            job.still += time;
+            job.stood_still(time);
         }
+        self.charged.1 += time.min(CHARGED);
     }
 
     pub(super) fn ask_for_halt(&mut self) {
@@ -169,54 +184,130 @@ impl Truth {
             self.breaks("somebody wants the session to end, and it goes on");
         }
         let left = until.since(self.moment());
-        let Some(mut job) = self.job.take() else {
-            self.pass(left);
+        let Some(job) = self.job.take() else {
+            self.pass_charged(left);
             return Fact::Tick;
         };
         if let Some(stop) = job.stop {
             return self.stopped(&job, stop);
         }
-        if job.overflows {
-            job.overflows = false;
-            self.job = Some(job);
-            return Fact::Overflowed;
-        }
-        let runs = job.ends.saturating_sub(self.steady);
+        let rests = job.rests(self.steady);
         // Of an end and a deadline that are both over, either may be noticed first.
-        let overdue = runs.is_zero() && left.is_zero();
-        if runs > left || (overdue && self.rng.bool()) {
-            self.pass(left);
-            self.job = Some(job);
-            return Fact::Tick;
+        let overdue = rests.is_zero() && left.is_zero();
+        let is_first = rests <= left && !(overdue && self.rng.bool());
+        let time = if is_first { rests } else { left };
+        if job.waits.is_some() {
+            self.pass(time)
+        } else {
+            self.pass_charged(time)
         }
-        self.pass(runs);
-        self.ends(&job)
+        if is_first {
+            return self.happens(job);
+        }
+        self.job = Some(job);
+        Fact::Tick
+    }
+
+    /// The stage has come to what it tells next.
+    fn happens(&mut self, mut job: Job) -> Fact {
+        self.is_in_time(&job);
+        if let Some((since, until)) = job.waits {
+            job.goes_on(self.steady);
+            self.waited += until - since;
+            if self.waited > self.settings.patience {
+                self.breaks(format!("{} waited for its provider, {:?} in all", job.phase, self.waited));
+            }
+            self.job = Some(job);
+            return Fact::LimitLifted;
+        }
+        let Some((_, saying)) = job.sayings.pop_front() else { return self.ends(&job) };
+        let fact = self.says(&mut job, saying);
+        self.job = Some(job);
+        fact
+    }
+
+    fn says(&mut self, job: &mut Job, saying: Saying) -> Fact {
+        let phase = job.phase;
+        self.tell(|| format!("{phase}: {saying:?}"));
+        match saying {
+            Saying::Writes => {
+                job.writes(self.steady);
+                let piece = Piece { stream: Stream::Stdout, bytes: b"at work\n".to_vec() };
+                if self.rng.bool() { Fact::Heard } else { Fact::Observed(Observation::Output { phase, piece }) }
+            }
+            Saying::Invokes => {
+                let (backend, begins, session) = ("agent".to_owned(), Begins::New, None);
+                let agent = AgentActivity::Attempt { number: 1, backend, begins, session };
+                Fact::Happened(Event::Agent { phase, agent })
+            }
+            Saying::Session(session) => {
+                self.count("agents' sessions");
+                Fact::Happened(Event::Agent { phase, agent: AgentActivity::Session { session } })
+            }
+            Saying::Overflows => Fact::Overflowed,
+            Saying::Limit(wait) => {
+                self.count("providers' limits");
+                job.waits = Some((self.steady, self.steady + wait));
+                if self.wrong == Some(Wrong::HidesLimits) {
+                    return Fact::Heard;
+                }
+                let until = self.wall.checked_add(wait).expect("this century");
+                Fact::LimitReached { until, known: self.rng.bool().then_some(until) }
+            }
+            Saying::Fails => {
+                self.count("stages that cannot go on");
+                self.stage_fails = true;
+                Fact::Tick
+            }
+        }
+    }
+
+    /// Whoever still tells something has not had more time than the policy gives.
+    fn is_in_time(&mut self, job: &Job) {
+        let (worked, silent) = (job.worked(self.steady), job.silent(self.steady));
+        if job.waits.is_none() && worked > self.settings.timeout + CHARGED {
+            self.breaks(format!("{} works for {worked:?} and is not stopped", job.phase));
+        }
+        if job.waits.is_none() && self.settings.idle.is_some_and(|idle| silent > idle + CHARGED) {
+            self.breaks(format!("{} is silent for {silent:?} and is not stopped", job.phase));
+        }
     }
 
     /// A stage ends by itself.
     fn ends(&mut self, job: &Job) -> Fact {
-        if job.outcome.exit == PhaseExit::Success {
+        let outcome = job.leaves.end.clone().expect("it ends by itself");
+        if outcome.exit == PhaseExit::Success {
             self.succeeded.insert(job.phase);
         }
-        self.expected = Some(job.outcome.exit);
-        self.tell(|| format!("{} ends: {:?}", job.phase, job.outcome.exit));
-        Fact::Ended(Box::new(super::session::attempt(Ok(job.outcome.clone()))))
+        self.tell(|| format!("{} ends: {:?}", job.phase, outcome.exit));
+        self.left = Some(job.leaves.clone());
+        let mut told = job.leaves.clone();
+        let _ = self.change.map(|change| change(&mut told));
+        Fact::Ended(Box::new(told))
     }
 
     /// A stage was told to end.
     fn stopped(&mut self, job: &Job, stop: Stop) -> Fact {
-        let own = self.steady.saturating_sub(job.began).saturating_sub(job.still);
-        if matches!(stop, Stop::Late(limit) if own + CHARGED < limit) {
-            self.breaks(format!("{} is stopped as late after {own:?} of its own", job.phase));
+        let (worked, silent) = (job.worked(self.steady), job.silent(self.steady));
+        match stop {
+            Stop::Late(limit) if worked + CHARGED < limit => {
+                self.breaks(format!("{} is stopped as late after {worked:?} of its own", job.phase));
+            }
+            Stop::Silent(limit) if silent + CHARGED < limit => {
+                self.breaks(format!("{} is stopped as silent after {silent:?}", job.phase));
+            }
+            Stop::Silent(_) => self.count("silent stages stopped"),
+            Stop::OutOfPatience(_) => self.count("limits too long to wait for"),
+            _ => {}
         }
-        if job.ends <= self.steady {
+        if job.is_over(self.steady) {
             let ended = self.ends(job);
             if self.wrong != Some(Wrong::ExitBehindDeadline) {
                 return ended;
             }
         }
         self.tell(|| format!("{} is stopped: {stop:?}", job.phase));
-        Fact::Ended(Box::new(super::session::attempt(Err(stop))))
+        Fact::Ended(Box::new(left_by(Err(stop))))
     }
 
     /// A session ended: nobody waits for that any more.
@@ -226,6 +317,13 @@ impl Truth {
 
     pub(super) fn moment(&self) -> Moment {
         Moment::of(self.wall, self.steady)
+    }
+
+    /// Time passes that counts towards the limit of the run.
+    fn pass_charged(&mut self, time: Duration) {
+        self.charged.0 += time;
+        self.charged.1 += time;
+        self.pass(time);
     }
 
     pub(super) fn pass(&mut self, time: Duration) {

@@ -31,6 +31,8 @@ pub(super) enum Wrong {
     StartsTwice,
     /// What a dead session left is not ended.
     SweepsNothing,
+    /// A stage waits for its provider and does not say so.
+    HidesLimits,
 }
 /// The world as one session sees it.
 #[derive(Debug)]
@@ -56,7 +58,8 @@ impl Ports for World {
         let mut truth = self.truth.borrow_mut();
         truth.halt = false;
         truth.wanted = None;
-        truth.expected = None;
+        (truth.left, truth.followed) = (None, None);
+        truth.waited = Duration::ZERO;
         // The guard, and the sweep after it, end what a dead session left.
         let left = if truth.wrong == Some(Wrong::SweepsNothing) { None } else { truth.job.take() };
         Ok(usize::from(left.is_some()))
@@ -66,6 +69,10 @@ impl Ports for World {
         let mut truth = self.truth.borrow_mut();
         if self.disk.is_dead() {
             return Ok(());
+        }
+        if truth.rng.u8(..) == 0 && truth.disturbs() {
+            truth.count("starts refused by the host");
+            return Err(refused("start a process"));
         }
         truth.started(start, state, &self.disk);
         if truth.wrong == Some(Wrong::StartsTwice) && truth.rng.u8(0..10) == 0 {
@@ -96,8 +103,9 @@ impl Ports for World {
     }
 
     fn survey(&mut self, _: Phase, _: &Attempt) -> (Survey, Vec<String>) {
-        let tree = format!("{:x}", self.truth.borrow_mut().rng.u8(0..3));
-        (Survey { artifacts: Vec::new(), head: None, tree: Some(tree) }, Vec::new())
+        let mut truth = self.truth.borrow_mut();
+        let tree = truth.settings.script.is_none().then(|| format!("{:x}", truth.rng.u8(0..3)));
+        (Survey { artifacts: Vec::new(), head: None, tree }, Vec::new())
     }
 
     fn end_what_is_left(&mut self) -> usize {
@@ -115,6 +123,11 @@ impl Ports for World {
     }
 
     fn surroundings(&mut self) -> Result<Vec<String>, RunError> {
+        let mut truth = self.truth.borrow_mut();
+        if truth.rng.u8(..) == 0 && truth.disturbs() {
+            truth.count("sessions refused by the host");
+            return Err(refused("read the surroundings"));
+        }
         Ok(Vec::new())
     }
 
@@ -129,6 +142,11 @@ impl Ports for World {
     }
 
     fn observation(&mut self, _: Timestamp, _: &Observation) {}
+}
+
+/// The host refuses something.
+pub(super) fn refused(what: &'static str) -> RunError {
+    RunError::Host { what, source: std::io::Error::from(std::io::ErrorKind::PermissionDenied) }
 }
 
 /// The answers of a human, none of which makes a story endless.

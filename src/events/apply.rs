@@ -120,6 +120,8 @@ impl State {
 
     fn session_ended(&mut self, end: &RunEnd) {
         self.is_at_work = false;
+        // A session that failed has ended what ran, and nobody knows how far that came.
+        self.active.values_mut().for_each(lost);
         match end {
             RunEnd::Interrupted { .. } | RunEnd::Paused { .. } => self.status = RunStatus::Interrupted,
             RunEnd::Failed { error } => {

@@ -313,6 +313,10 @@ fn stages_that_are_at_work_together_end_apart() {
         (vec![ended(None)], [Some((false, true)), Some((true, false))]),
         (vec![ended(Some(PhaseExit::Retry)), concluded], [None, Some((true, false))]),
         (vec![Event::SessionDied { session: session() }], [Some((false, true)), Some((false, true))]),
+        (
+            vec![Event::SessionEnded { end: RunEnd::Failed { error: "no room".to_owned() } }],
+            [Some((false, true)), Some((false, true))],
+        ),
     ];
     for (events, expected) in rows {
         let state = after(&[two_stages(), events.clone()].concat());

@@ -262,8 +262,9 @@ impl<P: Ports> Dispatcher<P> {
         }
     }
 
-    /// The stage has ended because something that it needs could not be read or written.
-    pub(super) fn stage_failed(&mut self, error: RunError) -> RunError {
+    /// The stage has ended because something that it needs could not be read or written. The session is over then, and
+    /// `error` is why.
+    pub fn stage_failed(&mut self, error: RunError) -> RunError {
         self.live.running = None;
         self.failed(error)
     }

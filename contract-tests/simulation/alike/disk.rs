@@ -1,4 +1,4 @@
-//! The simulated disk does what the host's does: whatever is done to both, both say the same.
+//! Files and locks, on the host's disk and on the simulated one.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use loa::system::disk::{self, Disk, Growing, Held};
 use loa::system::files::{FileError, Privacy};
 use proptest::prelude::*;
 
-use super::disk::SimDisk;
+use crate::disk::SimDisk;
 
 /// Something that is done to a disk. Numbers name files, folders, and what is held open.
 #[derive(Debug, Clone)]
