@@ -132,11 +132,7 @@ pub fn copy(from: &Path, to: &Path, privacy: Privacy) -> Result<(), FileError> {
 /// # Errors
 /// [`FileError`], also when something that is no folder has the name.
 pub fn ensure_folder(path: &Path) -> Result<(), FileError> {
-    if path.is_dir() {
-        return Ok(());
-    }
-    fs::create_dir_all(path).map_err(FileError::at("create the folder", path))?;
-    sync_folder(folder_of(path))
+    ensure_folders(path, 0o777)
 }
 
 /// Makes a folder, and those above it, that is empty afterwards. Not durable: for what one process needs while it lives.
@@ -407,20 +403,20 @@ pub fn is_volatile(path: &Path) -> Option<bool> {
 /// # Errors
 /// [`FileError`], also when something that is no folder has the name.
 pub fn ensure_private_folder(path: &Path) -> Result<(), FileError> {
-    if path.is_dir() {
+    ensure_folders(path, 0o700)
+}
+
+fn ensure_folders(path: &Path, mode: u32) -> Result<(), FileError> {
+    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.is_dir();
+    let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
+    if missing.is_empty() {
         return Ok(());
     }
-    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        ensure_private_folder(parent)?;
-    }
-    match fs::DirBuilder::new().mode(0o700).create(path) {
-        // Somebody else was faster.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-        made => {
-            made.map_err(FileError::at("create the folder", path))?;
-            sync_folder(folder_of(path))
-        }
-    }
+    // Somebody else may be faster.
+    let made = fs::DirBuilder::new().recursive(true).mode(mode).create(path);
+    made.map_err(FileError::at("create the folder", path))?;
+    // All are made before the first is waited for: the disk writes them together.
+    missing.into_iter().rev().try_for_each(|folder| sync_folder(folder_of(folder)))
 }
 
 /// Waits until these files and the names in their folders are on the disk. One that is not there, or no file, is fine.

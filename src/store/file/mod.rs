@@ -183,7 +183,8 @@ impl RunStore for FileStore {
 
     fn begin(&mut self, execution: &ExecutionId, first: &Envelope) -> Result<(), StoreError> {
         self.held()?;
-        self.disk().ensure_private_folder(&self.place.run(execution))?;
+        // With the folder in it that its stages need, so that the disk is waited for once.
+        self.disk().ensure_private_folder(&self.place.logs(execution))?;
         let path = self.place.journal(execution);
         match read(self.disk(), &path) {
             Ok(None) => {}
