@@ -412,13 +412,7 @@ fn rooms_named(path: &str, text: &str, exported: &BTreeMap<String, String>) -> B
 fn the_rooms_of_the_runner_name_only_those_before_them() {
     let sources = sources();
     let (_, hub) = sources.iter().find(|(path, _)| path == "runner/mod.rs").expect("the runner");
-    let exports = hub.split("pub use ").skip(1).filter_map(|it| it.split(';').next()?.split_once("::"));
-    let exported: BTreeMap<String, String> = exports
-        .flat_map(|(room, names)| {
-            let names = names.trim_matches(['{', '}']).split(',').map(|name| name.trim().to_owned());
-            names.filter(|name| !name.is_empty()).map(|name| (name, room.to_owned()))
-        })
-        .collect();
+    let exported = exports(hub);
     assert_eq!(exported.get("RunError").map(String::as_str), Some("error"), "{exported:?}");
     let place = |room: &str| RUNNER.iter().position(|it| *it == room);
     let mut arrows = 0;
@@ -433,6 +427,79 @@ fn the_rooms_of_the_runner_name_only_those_before_them() {
             arrows += usize::from(named != room);
             assert!(place(&named) <= Some(here), "src/{path}: `{room}` names `{named}`, which comes after it");
         }
+    }
+    assert!(arrows > 30, "only {arrows} arrows were seen");
+}
+
+/// What a file of a folder names of it: its other files, also by what the folder re-exports of them; `mod` is the folder.
+fn files_named(
+    code: &str,
+    own: &str,
+    files: &BTreeSet<String>,
+    exported: &BTreeMap<String, String>,
+) -> BTreeSet<String> {
+    let is_hub = own == "mod";
+    let starts = if is_hub { ["self::", "use "] } else { ["super::", "super::"] };
+    let mut named = BTreeSet::new();
+    for start in starts {
+        for (at, _) in code.match_indices(start) {
+            let rest = &code[at + start.len()..];
+            let is_hidden =
+                code[..at].ends_with("super::") || code[..at].ends_with("pub ") || code[..at].ends_with(") ");
+            if is_hidden || rest.starts_with("super::") {
+                continue;
+            }
+            let words = match rest.strip_prefix('{') {
+                Some(group) => group.split('}').next().unwrap_or_default(),
+                None => rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default(),
+            };
+            for word in words.split(',').map(|word| word.trim().split("::").next().unwrap_or_default()) {
+                let file = exported.get(word).map_or(word, String::as_str);
+                match files.contains(file) {
+                    true => named.extend((file != own).then(|| file.to_owned())),
+                    false if !is_hub => named.extend((!word.is_empty()).then(|| "mod".to_owned())),
+                    false => {}
+                }
+            }
+        }
+    }
+    named
+}
+
+/// What a module re-exports, and from which of its own.
+fn exports(code: &str) -> BTreeMap<String, String> {
+    let lists = code.split("pub").skip(1).filter_map(|it| it.split_once("use ")).filter(|(scope, _)| scope.len() < 12);
+    let lists = lists.filter_map(|(_, it)| it.split(';').next()?.split_once("::"));
+    let names = lists.flat_map(|(room, names)| {
+        let names = names.trim_matches(['{', '}']).split(',').map(|name| name.trim().to_owned());
+        names.filter(|name| !name.is_empty()).map(|name| (name, room.to_owned()))
+    });
+    names.collect()
+}
+
+/// No circle of files in a room of the runner.
+#[test]
+fn the_files_of_a_room_of_the_runner_name_each_other_one_way() {
+    let mut folders: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for (path, text) in sources().into_iter().filter(|(path, _)| path.starts_with("runner/") && !path.contains("tests"))
+    {
+        let (folder, file) = path.rsplit_once('/').expect("in a folder");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
+        folders.entry(folder.to_owned()).or_default().insert(file.trim_end_matches(".rs").to_owned(), code);
+    }
+    let mut arrows = 0;
+    for (folder, files) in folders.iter().filter(|(folder, _)| *folder != "runner") {
+        let exported = exports(&files["mod"]);
+        let names: BTreeSet<String> = files.keys().filter(|name| *name != "mod").cloned().collect();
+        let mut left: BTreeMap<&String, BTreeSet<String>> =
+            files.iter().map(|(name, code)| (name, files_named(code, name, &names, &exported))).collect();
+        arrows += left.values().map(BTreeSet::len).sum::<usize>();
+        // Whoever names nobody that is left is taken away, until nobody is.
+        while let Some(free) = left.iter().find(|(_, named)| named.is_empty()).map(|(name, _)| (*name).clone()) {
+            left.remove(&free);
+            left.values_mut().for_each(|named| named.retain(|name| *name != free));
+        }
+        assert!(left.is_empty(), "src/{folder}: a circle of files: {left:?}");
     }
     assert!(arrows > 30, "only {arrows} arrows were seen");
 }

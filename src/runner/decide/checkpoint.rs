@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::after::{Attempt, Concluded, failure_line};
+use super::attempt::{Attempt, Concluded, failure_line};
 use crate::contract::{Checkpoint, Decision, Metrics, Phase, PhaseError, PhaseExit};
 use crate::events::State;
 

@@ -1,15 +1,17 @@
 //! What is done next: a pure function of what is journaled, of what is known besides, and of the time.
 //!
-//! `decide` chooses the next step of an execution; `after` says what follows from an attempt that ended, with `checkpoint`
+//! `decide` chooses the next step of an execution; `after` says what follows from an `attempt` that ended, with `checkpoint`
 //! for the document of its outcome; `call` builds a call of a human; `live` is what is known and not journaled. Nothing
 //! here reads a clock, a file or a random number, and nothing waits.
 
 mod after;
+mod attempt;
 mod call;
 mod checkpoint;
 mod live;
 
-pub use after::{Attempt, Survey, concludes, ended};
+pub use after::{concludes, ended};
+pub use attempt::{Attempt, Survey};
 pub use call::{Cause, call_human};
 pub use checkpoint::{UNVERIFIED, skipped};
 pub use live::{Live, Running, Stop};

@@ -25,7 +25,6 @@ pub(super) use session::{start_over, take_over};
 
 use std::time::Duration;
 
-use self::projection::Stamps;
 use super::RunError;
 use super::decide::{Attempt, Live, Rules, Running, Step, Stop, Survey, concludes, ended};
 use super::stage::Fact;
@@ -33,6 +32,7 @@ use crate::contract::{ExecutionId, Phase};
 use crate::events::{Event, Observation, RunEnd, State};
 use crate::store::{Journal, Layout, StoreError, write_report};
 use crate::system::clock::Moment;
+use crate::system::files::Stamp;
 
 /// Says what follows from an attempt; see [`super::decide::ended`].
 pub type After = fn(&State, &Live, &Rules, (Phase, &Attempt), Survey, f64) -> Vec<Event>;
@@ -48,6 +48,9 @@ pub struct Thinking {
 
 /// How decisions are made.
 pub const THINKING: Thinking = Thinking { next: super::decide::decide, after: ended };
+
+/// What tells whether a checkpoint was touched: inode, size and time of the last change, by phase.
+type Stamps = Vec<Option<Stamp>>;
 
 /// What the owner waits for.
 #[derive(Debug, Clone, PartialEq)]

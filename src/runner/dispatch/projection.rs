@@ -1,7 +1,7 @@
 //! Keeps what lies in the workspace as the journal has it: what a phase, git or a power cut took is written again, and what
 //! somebody put there does not count.
 
-use super::{Dispatcher, Ports};
+use super::{Dispatcher, Ports, Stamps};
 use crate::contract::{Phase, PhaseExit};
 use crate::events::{Event, Found, State};
 use crate::runner::RunError;
@@ -151,9 +151,6 @@ impl<P: Ports> Dispatcher<P> {
         }
     }
 }
-
-/// What tells whether a checkpoint was touched: inode, size and time of the last change, by phase.
-pub(super) type Stamps = Vec<Option<crate::system::files::Stamp>>;
 
 fn stamps(layout: &Layout) -> Stamps {
     Phase::ALL.iter().map(|phase| layout.disk().stamp(&layout.checkpoint(*phase))).collect()

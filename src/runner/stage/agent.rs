@@ -7,13 +7,12 @@ use jiff::Timestamp;
 
 use super::agent_session::AgentSession;
 use super::attempt::{End, StageTask};
-use super::context::Compactor;
 use super::inbox::Fact;
 use crate::events::{AgentActivity, Begins, Event, Observation};
 use crate::policy::{Class, Consequence, StageOutcome, next_look};
 use crate::runner::agent::{Driven, Host, TICK, activity, drive, ended, left, prompt};
 use crate::runner::decide::Stop;
-use crate::runner::{AgentEnd, AgentEvent, AgentWork, Capabilities, Invocation, RunError, Session};
+use crate::runner::{AgentEnd, AgentEvent, AgentWork, Invocation, RunError, Session};
 use crate::system::clock;
 use crate::system::guard::Guard;
 
@@ -35,11 +34,6 @@ enum Cut {
     Over(Stop),
     /// Its context has to be compacted before it goes on.
     Full,
-}
-
-/// Who compacts the context of a backend's agents.
-pub(super) fn compactor(capabilities: Capabilities) -> Compactor {
-    Compactor::Agent { itself: capabilities.compacts_itself, on_request: capabilities.compacts_on_request }
 }
 
 /// A phase that has an agent do its work.

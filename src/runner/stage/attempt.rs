@@ -9,7 +9,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
-use super::agent::compactor;
 use super::context::{Compactor, ContextWatch, Seen};
 use super::files::{Identity, StageFiles, environment};
 use super::inbox::{Fact, Inbox};
@@ -320,9 +319,9 @@ fn compactor_of(
     workspace: &Path,
 ) -> Compactor {
     match &stage.work {
-        Some(Work::Agent(agent)) => {
-            backends.get(&agent.backend).map_or(Compactor::Nobody, |backend| compactor(backend.capabilities()))
-        }
+        Some(Work::Agent(agent)) => backends
+            .get(&agent.backend)
+            .map_or(Compactor::Nobody, |backend| Compactor::of_agents(backend.capabilities())),
         Some(Work::Command(_)) | None => {
             let withheld = backends.withheld_from(None);
             let configured = bounds.compaction.as_deref().map(|argv| command(argv, variables, &withheld, workspace));

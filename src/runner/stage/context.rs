@@ -12,7 +12,7 @@ use super::files::SignalReader;
 use crate::contract::{CompactionLevel, ContextState, ContextWarning, Phase, Signal};
 use crate::events::{CompactionMeans, Event, Observation};
 use crate::policy::{ContextTracker, percent_of_hard};
-use crate::runner::{Bounds, RunError};
+use crate::runner::{Bounds, Capabilities, RunError};
 use crate::store::{Layout, write_context_state};
 use crate::system::files::{self, Appender, Privacy};
 use crate::system::process::{Captured, Command, capture};
@@ -65,6 +65,11 @@ pub(super) enum Compactor {
 }
 
 impl Compactor {
+    /// The agents of a backend that can do this.
+    pub(super) fn of_agents(capabilities: Capabilities) -> Self {
+        Self::Agent { itself: capabilities.compacts_itself, on_request: capabilities.compacts_on_request }
+    }
+
     fn means(&self, level: CompactionLevel) -> CompactionMeans {
         match self {
             Self::Command(_) => CompactionMeans::Command,
