@@ -304,11 +304,31 @@ fn executions_that_are_over_are_listed_and_pruned() {
     assert_eq!((all.len(), &all[3]["present"], &all[0]["status"]), (4, &true.into(), &"completed".into()));
     assert_eq!(listed(&["prune", "--keep", "2", "--dry-run", "--json"], "removed").len(), 2);
     assert_eq!(listed(&["runs", "--json"], "runs").len(), 4);
-    workspace.loa(&["prune"]).exits(64);
+    workspace.loa(&["prune"]).exits(64).says(&["--older-than", "--keep"]);
     assert_eq!(listed(&["prune", "--keep", "2", "--json"], "removed"), all[..2].to_vec());
     assert_eq!(listed(&["prune", "--keep", "0", "--json"], "removed").len(), 1, "the present one stays");
     assert!(listed(&["prune", "--older-than", "1", "--json"], "removed").is_empty());
     workspace.resume().exits(0);
+}
+
+#[test]
+fn an_execution_that_was_begun_and_never_became_the_present_one_is_told_as_never_started() {
+    let workspace = Workspace::only(&[("design", "true")]);
+    workspace.run().exits(0);
+    let first = workspace.checkpoint("design")["execution_id"].as_str().expect("an id").to_owned();
+    let journal = workspace.journal();
+    workspace.run().exits(0);
+    assert!(!workspace.loa(&["runs"]).exits(0).stdout.contains("never started"));
+    // What a start leaves that dies before it names itself the present one.
+    let text = fs::read_to_string(&journal).expect("readable");
+    fs::write(&journal, &text[..=text.find('\n').expect("a line")]).expect("written");
+    assert_eq!(workspace.loa(&["runs"]).exits(0).stdout.matches("never started").count(), 1);
+    let runs: serde_json::Value =
+        serde_json::from_str(&workspace.loa(&["runs", "--json"]).exits(0).stdout).expect("JSON");
+    let told = |number: usize| {
+        (runs["runs"][number]["execution_id"].as_str(), runs["runs"][number]["never_started"].as_bool())
+    };
+    assert_eq!((told(0), told(1).1), ((Some(&*first), Some(true)), Some(false)));
 }
 
 #[test]

@@ -108,7 +108,23 @@ fn executions_that_were_put_aside_are_reported_too() {
     assert_eq!((&earlier["execution_id"], &earlier["calls"][0]["number"]), (&first.as_str().into(), &1.into()));
     workspace.loa(&["report", "--execution", &first]).exits(0);
     assert!(workspace.path(&format!(".loa-run/archive/{first}/report.html")).exists());
-    workspace.loa(&["report", "--execution", "exec-none"]).exits(66).says(&["exec-none", &first]);
+    for verb in ["report", "journal", "escalations"] {
+        workspace.loa(&[verb, "--execution", "exec-none"]).exits(66).says(&["exec-none", &first]);
+    }
+    let calls = workspace.loa(&["escalations", "--execution", &first]).exits(0).stdout;
+    assert!(calls.contains("was not answered") && !calls.contains("waits for an answer"), "{calls}");
+}
+
+#[test]
+fn a_journal_for_machines_is_a_document_a_line_as_its_help_says() {
+    let workspace = Workspace::only(&[("design", "true")]);
+    workspace.run().exits(0);
+    let help = workspace.loa(&["journal", "--help"]).exits(0).stdout;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("with --json one JSON document a line") && !help.contains("Print one JSON"), "{help}");
+    let lines = workspace.loa(&["journal", "--json"]).exits(0).stdout;
+    let seqs: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(seqs.len() > 3 && seqs.iter().zip(1..).all(|(event, seq)| event["seq"] == seq), "{lines}");
 }
 
 #[test]
@@ -193,6 +209,10 @@ fn the_log_of_a_phase_is_printed_and_followed_to_its_end() {
     assert_eq!(followed, "up\nlast\n");
     assert_eq!(json(&workspace, &["logs", "design", "--json"])["attempt"], 2);
     workspace.loa(&["logs", "design", "--attempt", "7"]).exits(66).says(&["attempt 7", "loa-run report"]);
+    let silent = Workspace::only(&[("design", "test -f again || { touch again; echo loud; exit 1; }")]);
+    silent.run().exits(0);
+    assert_eq!(silent.loa(&["logs", "design"]).exits(0).stdout, "", "the second attempt said nothing");
+    assert_eq!(silent.loa(&["logs", "design", "--attempt", "1"]).exits(0).stdout, "loud\n");
 }
 
 #[test]
@@ -222,6 +242,9 @@ fn the_doctor_says_what_would_stand_in_the_way() {
     workspace.config(&phases("sh, -c, 'true'"));
     assert!(run("preflight").expect("looked at")["found"].as_str().expect("a path").ends_with("/sh"));
     assert_eq!(run("lock").expect("looked at")["found"], "nobody works here");
+    let before = run("state").expect("looked at")["found"].to_string();
+    assert!(before.contains("nothing of this workspace yet"), "{before}");
+    assert_eq!(run("state").expect("looked at")["found"].to_string(), before, "no id that is drawn anew");
     let mut working = workspace.command(&["run"]).spawn().expect("it starts");
     until("the run works", || workspace.recorded().is_some());
     assert_ne!(run("lock").expect("looked at")["found"], "nobody works here");

@@ -10,7 +10,7 @@ use super::load::{FILE_NAME, typed};
 use super::settings::Origins;
 use super::{ConfigDocument, check};
 use crate::diag::{Diagnostic, Document};
-use crate::schema::{Checker, Example, Explanation, Kind, Marks, Rule, Subject};
+use crate::schema::{Checker, Example, Explanation, Kind, Marks, Rule};
 
 /// `.loa.config.yaml`.
 pub const CONFIG: Kind = Kind::of::<ConfigDocument>("config", || vec![example()])
@@ -57,13 +57,8 @@ const ADVICE: Rule = Rule {
             right: "effort:\n  default_level: medium\n",
         }),
     },
-    check: advice,
+    check: |subject| check::advice(subject.document, subject.schema),
 };
-
-fn advice(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    static SCHEMA: LazyLock<Value> = LazyLock::new(|| CONFIG.schema());
-    check::advice(subject.document, &SCHEMA)
-}
 
 /// Every finding about a configuration by itself.
 pub(super) fn findings(document: &Document, path: &Path) -> Vec<Diagnostic> {

@@ -1,6 +1,7 @@
 //! Rules: what is asked for beyond reading a document into its type, and the words that explain each.
 
 use camino::Utf8Path;
+use serde_json::Value;
 
 use crate::diag::{Diagnostic, Document};
 
@@ -64,4 +65,6 @@ pub struct Subject<'a> {
     pub path: &'a Utf8Path,
     /// The document.
     pub document: &'a Document,
+    /// The schema of its kind.
+    pub schema: &'a Value,
 }

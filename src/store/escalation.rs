@@ -1,6 +1,7 @@
 //! `.loa-checkpoint/escalations/` (Escalation Report Schema): a report for machines and the same for people.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use super::format::{read, yaml_for};
 use super::markdown::markdown;
@@ -49,5 +50,6 @@ pub(super) fn report_texts(paths: &ReportPaths, report: &EscalationReport) -> Re
 /// # Errors
 /// [`StoreError`].
 pub fn read_report(path: &Path) -> Result<Option<EscalationReport>, StoreError> {
-    read(disk::host().as_ref(), path, &Checker::new(&ESCALATION_REPORT), None)
+    static CHECKER: LazyLock<Checker> = LazyLock::new(|| Checker::new(&ESCALATION_REPORT));
+    read(disk::host().as_ref(), path, &CHECKER)
 }

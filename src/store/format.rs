@@ -14,6 +14,7 @@
 //! Checkpoints and escalation reports are the contract's and carry no version.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use camino::Utf8PathBuf;
 use serde::Serialize;
@@ -89,10 +90,6 @@ pub fn to_yaml(value: &impl Serialize) -> Result<String, serde_yaml::ser::Error>
     Ok(text)
 }
 
-pub(super) fn write(disk: &dyn Disk, path: &Path, value: &impl Serialize, privacy: Privacy) -> Result<(), StoreError> {
-    Ok(disk.write_durably(path, yaml_for(path, value)?.as_bytes(), privacy)?)
-}
-
 /// Writes a document whole, and leaves it to the next sync to make it durable: what a power cut takes is written again.
 pub(super) fn project(disk: &dyn Disk, path: &Path, text: &str, privacy: Privacy) -> Result<(), StoreError> {
     Ok(disk.replace(path, text.as_bytes(), privacy)?)
@@ -102,27 +99,17 @@ pub(super) fn yaml_for(path: &Path, value: &impl Serialize) -> Result<String, St
     to_yaml(value).map_err(|error| StoreError::Unwritable { path: path.into(), reason: error.to_string() })
 }
 
-/// Reads a document of a kind; `None` when the file is not there. `version` is the newest that this program knows, for
-/// formats that carry one.
+/// Reads a document of a kind; `None` when the file is not there. The schema is only compiled for one that is.
 pub(super) fn read<T: DeserializeOwned>(
     disk: &dyn Disk,
     path: &Path,
-    checker: &Checker,
-    version: Option<u32>,
+    checker: &LazyLock<Checker>,
 ) -> Result<Option<T>, StoreError> {
-    bytes(disk, path)?.map(|bytes| parse(path, &bytes, checker, version)).transpose()
+    bytes(disk, path)?.map(|bytes| parse(path, &bytes, checker)).transpose()
 }
 
 /// Reads a document of a kind from its bytes.
-pub(super) fn parse<T: DeserializeOwned>(
-    path: &Path,
-    bytes: &[u8],
-    checker: &Checker,
-    version: Option<u32>,
-) -> Result<T, StoreError> {
-    if let Some(known) = version {
-        check_version(path, bytes, known)?;
-    }
+pub(super) fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8], checker: &Checker) -> Result<T, StoreError> {
     checker.read(bytes, &shown(path), &Budget::default()).map_err(|findings| invalid(path, bytes, &findings))
 }
 

@@ -177,4 +177,10 @@ impl Summary {
     pub fn is_named(&self, name: &str) -> bool {
         file::is_named(&self.execution, name)
     }
+
+    /// Whether whoever began it died before it became the present one.
+    #[must_use]
+    pub fn was_never_started(&self) -> bool {
+        !self.is_current && self.status == Some(RunStatus::Ready)
+    }
 }

@@ -36,7 +36,7 @@ impl Observations {
     /// # Errors
     /// [`StoreError`].
     pub fn new(place: &Place, execution: &ExecutionId) -> Result<Self, StoreError> {
-        files::ensure_private_folder(&place.logs(execution))?;
+        files::lay_folder(&place.logs(execution), Privacy::Private)?;
         Ok(Self { path: place.observations(execution), file: None, length: 0 })
     }
 

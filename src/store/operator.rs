@@ -1,15 +1,16 @@
 //! `.loa-checkpoint/operator-type.yaml`: who operates the run.
 
-use super::format::write;
+use super::format::{project, yaml_for};
 use super::{Layout, StoreError};
 use crate::contract::OperatorRecord;
 use crate::system::files::Privacy;
 
-/// Writes who operates, durably.
+/// Writes who operates, whole. What a power cut takes of it is written again.
 ///
 /// # Errors
 /// [`StoreError`].
 pub fn write_operator(layout: &Layout, operator: &OperatorRecord) -> Result<(), StoreError> {
     layout.disk().ensure_folder(&layout.checkpoints())?;
-    write(layout.disk().as_ref(), &layout.operator(), operator, Privacy::Shared)
+    let path = layout.operator();
+    project(layout.disk().as_ref(), &path, &yaml_for(&path, operator)?, Privacy::Shared)
 }

@@ -72,14 +72,20 @@ fn compare_phase(layout: &Layout, state: &State, phase: Phase) -> Option<Mismatc
     Some(of_content(&path, &bytes, state, mismatch(Found::NotACheckpoint)))
 }
 
-/// Whether a power cut can have made this of what was written: its beginning, and zeros where pages never reached the disk.
+/// Whether a power cut can have made this of what was written: its beginning, and zeros where pages never reached the disk,
+/// which are there for whole pages or up to the end.
 fn is_torn(bytes: &[u8], expected: &[u8]) -> bool {
+    const PAGE: usize = 4096;
     let written = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-    bytes.len() <= expected.len() && written < expected.len() && expected.starts_with(&bytes[..written])
+    let may_hold_zeros = bytes.len() == expected.len() || bytes.len().is_multiple_of(PAGE);
+    bytes.len() <= expected.len()
+        && written < expected.len()
+        && (written == bytes.len() || may_hold_zeros)
+        && expected.starts_with(&bytes[..written])
 }
 
 fn of_content(path: &Path, bytes: &[u8], state: &State, nothing: Mismatch) -> Mismatch {
-    match format::parse::<Checkpoint>(path, bytes, &CHECKER, None) {
+    match format::parse::<Checkpoint>(path, bytes, &CHECKER) {
         Err(error) => Mismatch { why: Some(error.to_string()), ..nothing },
         Ok(there) if there.execution_id != state.execution_id => Mismatch { found: Found::Foreign, ..nothing },
         Ok(there) if there.phase != nothing.phase => {
@@ -100,7 +106,7 @@ pub(super) fn found_checkpoints_in(disk: &dyn Disk, folder: &Path) -> (Vec<Check
     let (mut valid, mut wrong) = (Vec::new(), Vec::new());
     for phase in Phase::ALL {
         let path = folder.join(format!("{phase}.yaml"));
-        match format::read::<Checkpoint>(disk, &path, &CHECKER, None) {
+        match format::read::<Checkpoint>(disk, &path, &CHECKER) {
             Ok(None) => {}
             Ok(Some(checkpoint)) if checkpoint.phase == *phase => valid.push(checkpoint),
             Ok(Some(checkpoint)) => {
@@ -240,12 +246,16 @@ mod tests {
         let text = String::from_utf8(whole.clone()).expect("text");
         let zeros = vec![0; whole.len()];
         let half = [&whole[..10], &zeros[10..]].concat();
+        // As long as nothing that was written.
+        let (too_few, half_of_them) = (vec![0; 100], [&whole[..10], &zeros[..90]].concat());
         let rows: Vec<(Option<Vec<u8>>, Found)> = vec![
             (None, Found::Missing),
             (Some(Vec::new()), Found::Torn),
             (Some(whole[..whole.len() - 1].to_vec()), Found::Torn),
             (Some(zeros), Found::Torn),
             (Some(half), Found::Torn),
+            (Some(too_few), Found::NotACheckpoint),
+            (Some(half_of_them), Found::NotACheckpoint),
             (Some(text.replace("done", "else").into_bytes()), Found::Different),
             (Some(format!("{text}more: 1\n").into_bytes()), Found::Different),
             (Some(text.replace("exec-1", "exec-2").into_bytes()), Found::Foreign),

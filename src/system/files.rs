@@ -4,9 +4,11 @@
 //! content or the new one and never a part, and what was acknowledged is still there after a power cut.
 #![expect(clippy::disallowed_methods, reason = "this is where files are written")]
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
@@ -135,13 +137,24 @@ pub fn ensure_folder(path: &Path) -> Result<(), FileError> {
     ensure_folders(path, 0o777)
 }
 
+/// Creates a folder and those above it. Not durable: for what can be made again. An existing folder is fine.
+///
+/// # Errors
+/// [`FileError`], also when something that is no folder has the name.
+pub fn lay_folder(path: &Path, privacy: Privacy) -> Result<(), FileError> {
+    // Who may read a folder may enter it.
+    let mode = privacy.mode() | (privacy.mode() & 0o444) >> 2;
+    let folder = fs::DirBuilder::new().recursive(true).mode(mode).create(path);
+    folder.map_err(FileError::at("create the folder", path))
+}
+
 /// Makes a folder, and those above it, that is empty afterwards. Not durable: for what one process needs while it lives.
 ///
 /// # Errors
 /// [`FileError`].
 pub fn empty_folder(path: &Path) -> Result<(), FileError> {
     remove_tree(path)?;
-    fs::create_dir_all(path).map_err(FileError::at("create the folder", path))
+    lay_folder(path, Privacy::Shared)
 }
 
 /// Moves a file or folder within one file system, durably.
@@ -424,22 +437,25 @@ fn ensure_folders(path: &Path, mode: u32) -> Result<(), FileError> {
 /// # Errors
 /// [`FileError`].
 pub fn sync_all(paths: &[PathBuf]) -> Result<(), FileError> {
-    let mut folders: Vec<&Path> = Vec::new();
-    for path in paths {
-        // Asked before opening: opening a named pipe waits for its other end.
-        if !fs::symlink_metadata(path).is_ok_and(|found| found.is_file()) {
-            continue;
-        }
-        match File::open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            file => file.and_then(|file| file.sync_all()).map_err(FileError::at("sync", path))?,
-        }
-        let folder = folder_of(path);
-        if !folders.contains(&folder) {
-            folders.push(folder);
-        }
+    // Asked before opening: opening a named pipe waits for its other end.
+    let is_file = |path: &&PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    let files: Vec<&PathBuf> = paths.iter().filter(is_file).collect();
+    // Several at the same time: most of it is waiting for the disk, which does them together.
+    for some in files.chunks(16) {
+        std::thread::scope(|scope| {
+            let syncs: Vec<_> = some.iter().map(|path| scope.spawn(|| sync_file(path))).collect();
+            syncs.into_iter().try_for_each(|sync| sync.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        })?;
     }
+    let folders: BTreeSet<&Path> = files.iter().map(|path| folder_of(path)).collect();
     folders.into_iter().try_for_each(sync_folder)
+}
+
+fn sync_file(path: &Path) -> Result<(), FileError> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        file => file.and_then(|file| file.sync_all()).map_err(FileError::at("sync", path)),
+    }
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -159,10 +159,11 @@ impl Lock {
 
     fn write(&mut self) -> Result<(), FileError> {
         let failed = |source| FileError { action: "lock", path: self.path.clone(), source };
-        let text = serde_json::to_string(&self.holder).map_err(|error| failed(error.into()))?;
+        let text = serde_json::to_string(&self.holder).map_err(|error| failed(error.into()))? + "\n";
         let file = &mut self.file;
-        let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{text}"));
-        written.map_err(failed)
+        // In one go, and shortened behind it: whoever reads meanwhile must not find nobody.
+        let written = file.rewind().and_then(|()| file.write_all(text.as_bytes()));
+        written.and_then(|()| file.set_len(text.len() as u64)).map_err(failed)
     }
 
     /// Who holds the lock now; `None` when nobody does.
@@ -228,5 +229,20 @@ mod tests {
         drop(first);
         assert_eq!(Lock::holder(&path).expect("looked"), None, "the text is still there and means nothing");
         Lock::take(&path, now).expect("free again");
+    }
+
+    #[test]
+    fn a_holder_that_says_that_it_is_ending_is_never_nobody() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("lock");
+        let mut lock = Lock::take(&path, Timestamp::UNIX_EPOCH).expect("free");
+        let (looked, me) = (path.clone(), std::process::id());
+        let looks = std::thread::spawn(move || {
+            (0..20_000).all(|_| Lock::holder(&looked).expect("looked").is_some_and(|holder| holder.pid == me))
+        });
+        while !looks.is_finished() {
+            lock.say_ending().expect("written");
+        }
+        assert!(looks.join().expect("looked"));
     }
 }

@@ -7,7 +7,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use ignore::gitignore::gitconfig_excludes_path;
 use ignore::{DirEntry, WalkBuilder};
+
+/// Looks at the files of a folder again and again. What git ignores everywhere on this host is read once.
+#[derive(Debug, Clone)]
+pub struct Looker {
+    folder: PathBuf,
+    walk: WalkBuilder,
+}
 
 /// The files of a folder, by their path in it.
 #[derive(Debug, Clone, Default)]
@@ -44,26 +52,38 @@ pub enum ChangeKind {
     Deleted,
 }
 
-impl Tree {
-    /// The files below `folder`, but for what stands directly in it under a name of `except`; `None` when there are more
-    /// than `most` files and folders.
+impl Looker {
+    /// For the files below `folder`, but for what stands directly in it under a name of `except`.
     #[must_use]
-    pub fn of(folder: &Path, except: &[&str], most: usize) -> Option<Self> {
+    pub fn new(folder: &Path, except: &[&str]) -> Self {
         let except: Vec<PathBuf> = except.iter().map(|name| folder.join(name)).collect();
         let mut walk = WalkBuilder::new(folder);
         walk.hidden(false).ignore(false).require_git(false).same_file_system(true);
+        // As the walk itself would read it, each time.
+        walk.git_global(false);
+        if let Some(everywhere) = gitconfig_excludes_path().filter(|path| path.is_file()) {
+            walk.add_ignore(everywhere);
+        }
         walk.filter_entry(move |entry| entry.file_name() != ".git" && !except.iter().any(|path| path == entry.path()));
+        Self { folder: folder.to_path_buf(), walk }
+    }
+
+    /// The files as they are now; `None` when there are more than `most` files and folders.
+    #[must_use]
+    pub fn look(&self, most: usize) -> Option<Tree> {
         let mut files = BTreeMap::new();
-        for (count, entry) in walk.build().enumerate() {
+        for (count, entry) in self.walk.build().enumerate() {
             if count > most {
                 return None;
             }
             // What cannot be read, or went away meanwhile, cannot be compared either.
-            files.extend(entry.ok().and_then(|entry| stamped(folder, &entry)));
+            files.extend(entry.ok().and_then(|entry| stamped(&self.folder, &entry)));
         }
-        Some(Self { folder: folder.to_path_buf(), files })
+        Some(Tree { folder: self.folder.clone(), files })
     }
+}
 
+impl Tree {
     /// As the tree was before `moment`, as far as that can be told now: files that are newer were not there, those that
     /// were written since looked otherwise.
     #[must_use]
@@ -123,7 +143,7 @@ mod tests {
     }
 
     fn tree(folder: &Path) -> Tree {
-        Tree::of(folder, &[".own"], 100).expect("few files")
+        Looker::new(folder, &[".own"]).look(100).expect("few files")
     }
 
     #[test]
@@ -133,7 +153,8 @@ mod tests {
         for name in ["kept", "edited", "gone", "soon ignored", ".gitignore"] {
             write(at, name, if name == ".gitignore" { "*.log\nbuilt/\n" } else { "one" });
         }
-        let before = tree(at);
+        let looker = Looker::new(at, &[".own"]);
+        let before = looker.look(100).expect("few files");
         write(at, "edited", "other");
         write(at, "deep/a name\nof two lines", "new");
         for hidden in ["x.log", "built/program", ".git/HEAD", ".own/state", "deep/.git"] {
@@ -142,7 +163,7 @@ mod tests {
         files::remove(&at.join("gone")).expect("removed");
         std::os::unix::fs::symlink("/etc/passwd", at.join("link")).expect("linked");
         write(at, ".gitignore", "*.log\nbuilt/\nsoon ignored\n");
-        let changes = before.changes(&tree(at));
+        let changes = before.changes(&looker.look(100).expect("few files"));
         let change = |path: &str, kind| Change { path: path.to_owned(), kind };
         let expected = [
             change(".gitignore", ChangeKind::Modified(26)),
@@ -151,7 +172,7 @@ mod tests {
             change("gone", ChangeKind::Deleted),
         ];
         assert_eq!(changes, expected);
-        assert!(Tree::of(at, &[], 3).is_none(), "too many");
+        assert!(looker.look(3).is_none(), "too many");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgGroup, Parser, Subcommand};
 
 use super::agent::{AgentVerb, agent_help};
 use super::backends::{BACKENDS_HELP, BackendsVerb};
@@ -20,7 +20,7 @@ pub(super) struct LoaRun {
     /// The folder that the phases work in; by default the current one, or the nearest above it that is a workspace
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) workspace: Option<PathBuf>,
-    /// Print one JSON document on standard output, for machines
+    /// Print JSON on standard output, for machines: one document, or one a line where a command says so
     #[arg(long, global = true)]
     pub(super) json: bool,
     /// Set a value of the configuration, such as runtime.retry.max=1; may be given again
@@ -130,19 +130,20 @@ pub(super) enum Verb {
     /// List the executions of this workspace
     Runs,
     /// Remove executions that are over, by their age or their number; the present one is kept
-    #[command(after_help = PRUNE_EXAMPLES)]
+    #[command(after_help = PRUNE_EXAMPLES, group = ArgGroup::new("chosen").required(true).multiple(true))]
     Prune {
         /// Remove those that ended longer ago than this many days
-        #[arg(long, value_name = "DAYS", required_unless_present = "keep")]
+        #[arg(long, value_name = "DAYS", group = "chosen")]
         older_than: Option<u32>,
         /// Keep this many of the newest, and remove the others
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", group = "chosen")]
         keep: Option<usize>,
         /// Say what would be removed, and remove nothing
         #[arg(long)]
         dry_run: bool,
     },
-    /// Print the journal of an execution, event by event, and check that nobody edited it
+    /// Print the journal of an execution, event by event (with --json one JSON document a line), and check that nobody
+    /// edited it
     #[command(after_help = JOURNAL_EXAMPLES)]
     Journal {
         /// An execution that was put aside, instead of the present one

@@ -113,8 +113,14 @@ fn state(here: &Here) -> Check {
     let (place, name) = (&here.place, "state");
     let folder = place.folder();
     let there = folder.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(&folder);
-    let size = files::size_of_tree(&folder).div_ceil(1024);
-    let found = format!("{}, {}; {size} KiB of this workspace", folder.display(), place.basis().words());
+    let basis = place.basis().words();
+    let found = if folder.is_dir() {
+        let size = files::size_of_tree(&folder).div_ceil(1024);
+        format!("{}, {basis}; {size} KiB of this workspace", folder.display())
+    } else {
+        // What its folder will be called is not said: only a first run gives the workspace its id.
+        format!("{}, {basis}; nothing of this workspace yet", place.base().display())
+    };
     let lost = files::is_volatile(place.base()) == Some(true);
     match (place.basis(), files::try_writing(&there.join("loa-run-doctor"))) {
         (_, Err(error)) => {

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::given::Here;
 use super::refusal::of_run;
+use super::report::{names, unknown};
 use super::show::print_json;
 use crate::cli::console::{pass_on, print};
 use crate::cli::{ExitStatus, Failure};
@@ -51,11 +52,14 @@ fn recorded(here: &Here, execution: Option<&str>) -> Result<Recorded, Failure> {
         // Of an execution of an earlier program there is no journal before it goes on.
         let earlier = present(&here.store, &here.layout).map_err(of_run)?;
         let failure = none();
-        return Err(match earlier {
-            Some(_) => {
+        return Err(match (execution, earlier) {
+            (Some(name), earlier) if earlier.as_ref().is_none_or(|state| state.execution_id.as_str() != name) => {
+                unknown(name, &names(here)?)
+            }
+            (_, Some(_)) => {
                 failure.hint("an earlier program recorded it without a journal: `loa-run report` tells its story")
             }
-            None => failure,
+            (_, None) => failure,
         });
     };
     here.store.read(&summary.execution).map_err(failed)?.ok_or_else(none)

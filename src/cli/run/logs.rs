@@ -1,7 +1,7 @@
 //! `loa-run logs`: what a phase wrote, also while it writes.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -13,6 +13,8 @@ use super::show::print_json;
 use crate::cli::console::pass_on;
 use crate::cli::{ExitStatus, Failure};
 use crate::contract::Phase;
+use crate::events::Event;
+use crate::store::RunStore;
 use crate::system::files::{self, FileError};
 
 /// How often a log that is followed is looked at.
@@ -69,7 +71,11 @@ impl Log {
     fn print(&mut self) -> Result<bool, Failure> {
         let failed = |source| FileError { action: "read", path: self.path.clone(), source };
         let no_input = |error: FileError| Failure::new(ExitStatus::NoInput, error);
-        let mut file = File::open(&self.path).map_err(failed).map_err(no_input)?;
+        let mut file = match File::open(&self.path) {
+            // Nothing was said yet.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
+            file => file.map_err(failed).map_err(no_input)?,
+        };
         file.seek(SeekFrom::Start(self.printed)).map_err(failed).map_err(no_input)?;
         let mut buffer = vec![0; 64 * 1024];
         loop {
@@ -85,15 +91,25 @@ impl Log {
     }
 }
 
-/// The log of the attempt that was asked for, or the one that was written to last.
+/// The log of the attempt that was asked for, or the one that began last. It is empty while the attempt says nothing.
 fn newest(here: &Here, phase: Phase, asked: Option<u32>) -> Result<Option<Log>, Failure> {
-    let mut paths = Vec::new();
-    for folder in folders(here)? {
-        paths = files::list(&folder).map_err(|error| of_run(error.into()))?;
-        if !paths.is_empty() {
-            break;
+    let is_asked = |attempt: u32| asked.is_none_or(|asked| asked == attempt);
+    if let Some(recorded) = here.store.current().map_err(|error| of_run(error.into()))? {
+        let began = recorded.envelopes.iter().rev().find_map(|envelope| match &envelope.event {
+            Event::AttemptStarted { phase: of, attempt, .. } if *of == phase && is_asked(*attempt) => Some(*attempt),
+            _ => None,
+        });
+        if let Some(attempt) = began {
+            let path = here.place.log(&recorded.state.execution_id, phase, attempt);
+            return Ok(Some(Log { attempt, path, printed: 0 }));
         }
     }
+    earlier(here, phase, is_asked)
+}
+
+/// The log that an earlier program wrote last.
+fn earlier(here: &Here, phase: Phase, is_asked: impl Fn(u32) -> bool) -> Result<Option<Log>, Failure> {
+    let paths = files::list(&here.layout.logs()).map_err(|error| of_run(error.into()))?;
     let prefix = format!("{phase}-");
     let log = |path: PathBuf| {
         let name = path.file_name()?.to_str()?;
@@ -102,7 +118,7 @@ fn newest(here: &Here, phase: Phase, asked: Option<u32>) -> Result<Option<Log>, 
     };
     let written =
         |log: &Log| log.path.metadata().and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
-    let logs = paths.into_iter().filter_map(log).filter(|log| asked.is_none_or(|asked| asked == log.attempt));
+    let logs = paths.into_iter().filter_map(log).filter(|log| is_asked(log.attempt));
     Ok(logs.max_by_key(|log| (written(log), log.attempt)))
 }
 
@@ -114,14 +130,9 @@ struct NoLog {
     folder: String,
 }
 
-/// Where the logs of the present execution are: with its state, or, from an earlier program, in the workspace.
-fn folders(here: &Here) -> Result<Vec<PathBuf>, Failure> {
-    let state = here.present()?.map(|state| here.place.logs(&state.execution_id));
-    Ok(state.into_iter().chain([here.layout.logs()]).collect())
-}
-
 fn none(here: &Here, phase: Phase, attempt: Option<u32>) -> Result<Failure, Failure> {
-    let folder = folders(here)?.first().map(|folder| folder.display().to_string()).unwrap_or_default();
+    let state = here.present()?.map(|state| here.place.logs(&state.execution_id));
+    let folder = state.unwrap_or_else(|| here.layout.logs()).display().to_string();
     let failure = Failure::new(ExitStatus::NoInput, NoLog { phase, attempt, folder });
     Ok(failure.hint("`loa-run report` lists every attempt"))
 }

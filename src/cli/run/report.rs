@@ -62,7 +62,7 @@ fn read(here: &Here, execution: Option<&str>) -> Result<RunReport, Failure> {
 }
 
 /// The executions that a name could mean.
-fn names(here: &Here) -> Result<Vec<String>, Failure> {
+pub(super) fn names(here: &Here) -> Result<Vec<String>, Failure> {
     let known = here.store.executions().map_err(|error| of_run(error.into()))?;
     let archived = files::list(&here.layout.archive()).map_err(|error| of_run(error.into()))?;
     let archived = archived.iter().filter(|folder| folder.join("run.yaml").is_file());
@@ -75,7 +75,7 @@ fn names(here: &Here) -> Result<Vec<String>, Failure> {
 #[error("there is no execution `{0}` in this workspace")]
 struct Unknown(String);
 
-fn unknown(name: &str, archived: &[String]) -> Failure {
+pub(super) fn unknown(name: &str, archived: &[String]) -> Failure {
     let failure = Failure::new(ExitStatus::NoInput, Unknown(name.to_owned()));
     match archived {
         [] => failure.hint("no execution was put aside here yet"),
@@ -91,9 +91,10 @@ pub(super) fn escalations(here: &Here, execution: Option<&str>, json: bool) -> R
             .map(|()| ExitStatus::Success);
     }
     let mut text = String::new();
+    let is_present = here.present()?.is_some_and(|state| state.execution_id == report.execution_id);
     for call in &report.calls {
         // Writing to a String cannot fail.
-        let _ = write_call(&mut text, call);
+        let _ = write_call(&mut text, call, is_present);
     }
     if report.calls.is_empty() {
         text = format!("{}: no human was called\n", report.execution_id);
@@ -101,7 +102,7 @@ pub(super) fn escalations(here: &Here, execution: Option<&str>, json: bool) -> R
     print(&text).map(|()| ExitStatus::Success)
 }
 
-fn write_call(text: &mut String, call: &Call) -> std::fmt::Result {
+fn write_call(text: &mut String, call: &Call, is_present: bool) -> std::fmt::Result {
     writeln!(text, "{}  {}  {} in {}: {}", call.number, call.at, call.trigger, call.phase, call.reason)?;
     writeln!(text, "   report: {}", call.report.display())?;
     match &call.answer {
@@ -109,6 +110,7 @@ fn write_call(text: &mut String, call: &Call) -> std::fmt::Result {
             let notes = answer.notes.as_ref().map(|notes| format!(": {notes}")).unwrap_or_default();
             writeln!(text, "   answered {}: {}{notes}", answer.at, answer.action)
         }
+        None if !is_present => writeln!(text, "   was not answered before the execution was put aside"),
         None => {
             writeln!(text, "   waits for an answer: loa-run resolve fix_and_resume    (or skip_phase, reset, abort)")
         }

@@ -33,6 +33,7 @@ fn as_json(summary: &Summary) -> Value {
         "execution_id": summary.execution,
         "present": summary.is_current,
         "status": summary.status,
+        "never_started": summary.was_never_started(),
         "started_at": summary.started_at,
         "updated_at": summary.updated_at,
         "bytes": summary.bytes,
@@ -46,13 +47,9 @@ fn lines(summaries: &[Summary]) -> String {
 fn line(summary: &Summary) -> String {
     let mark = if summary.is_current { "*" } else { " " };
     let size = summary.bytes.div_ceil(1024);
-    format!(
-        "{mark} {}  {:<11} {} to {}  {size} KiB",
-        summary.execution,
-        summary.status.map_or("unreadable", RunStatus::as_str),
-        summary.started_at,
-        summary.updated_at
-    )
+    let status = summary.status.map_or("unreadable", RunStatus::as_str);
+    let status = if summary.was_never_started() { "never started" } else { status };
+    format!("{mark} {}  {status:<11} {} to {}  {size} KiB", summary.execution, summary.started_at, summary.updated_at)
 }
 
 /// Removes those that are over and old enough, or too many.

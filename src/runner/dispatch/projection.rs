@@ -69,10 +69,12 @@ pub(super) fn check(layout: &Layout, state: &State, remedy: Option<Remedy>) -> R
 
 impl<P: Ports> Dispatcher<P> {
     /// Compares the workspace with the journal and makes it right again. `None` for what is unclear means that this run
-    /// wrote it itself, so the journal is right.
-    pub(super) fn put_right(&mut self, remedy: Option<Remedy>) -> Result<(), RunError> {
+    /// wrote it itself, so the journal is right. Whether all was as it should be.
+    pub(super) fn put_right(&mut self, remedy: Option<Remedy>) -> Result<bool, RunError> {
         self.make_room_for_folders()?;
-        for mismatch in compare(&self.layout, self.journal.state()) {
+        let mismatches = compare(&self.layout, self.journal.state());
+        let is_right = mismatches.is_empty();
+        for mismatch in mismatches {
             let certain = repair(&mismatch, remedy).or_else(|| repair(&mismatch, Some(Remedy::Restore)));
             let Some(repair) = certain else { continue };
             if repair.put_aside {
@@ -89,7 +91,7 @@ impl<P: Ports> Dispatcher<P> {
             self.record(Event::ProjectionRestored { path })?;
         }
         self.stamps = stamps(&self.layout);
-        Ok(())
+        Ok(is_right)
     }
 
     /// Puts aside what lies in the place of the folders of the projections and is no folder of ours.
@@ -107,7 +109,7 @@ impl<P: Ports> Dispatcher<P> {
         if stamps(&self.layout) == self.stamps {
             return Ok(());
         }
-        self.put_right(None)
+        self.put_right(None).map(drop)
     }
 
     /// Writes the checkpoint of a phase as the journal has it.
@@ -127,7 +129,7 @@ impl<P: Ports> Dispatcher<P> {
     /// Makes the projections durable, for whoever reads them after the run has stopped.
     pub(super) fn sync_projections(&self) -> Result<(), RunError> {
         let mut paths: Vec<_> = Phase::ALL.iter().map(|phase| self.layout.checkpoint(*phase)).collect();
-        paths.push(self.layout.context_state());
+        paths.extend([self.layout.context_state(), self.layout.operator()]);
         let state = self.journal.state();
         for number in state.reports.keys() {
             let report = report_paths(&self.layout, &state.execution_id, *number);
@@ -138,14 +140,16 @@ impl<P: Ports> Dispatcher<P> {
 
     /// Before a run says that all is done: every phase of it has a checkpoint on disk that says so.
     pub(super) fn confirm(&mut self) -> Result<(), RunError> {
-        self.put_right(None)?;
+        let is_right = self.put_right(None)?;
         self.restore_signals()?;
         let state = self.journal.state();
         let success = |phase: &Phase| {
             state.checkpoints.get(phase).is_some_and(|checkpoint| checkpoint.exit_code == PhaseExit::Success)
         };
         debug_assert!(state.phases.iter().all(success), "a run completes when every phase is done");
-        match compare(&self.layout, state).into_iter().find(|mismatch| mismatch.concluded) {
+        let mut left = if is_right { Vec::new() } else { compare(&self.layout, state) };
+        left.retain(|mismatch| mismatch.concluded);
+        match left.first() {
             None => Ok(()),
             Some(mismatch) => Err(RunError::Unprojected { phase: mismatch.phase, found: mismatch.found.words() }),
         }

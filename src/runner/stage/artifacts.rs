@@ -1,7 +1,6 @@
 //! The artifacts of a phase that does not name them itself: what became of the workspace's files while it ran
 //! (Checkpoint Schema: `artifacts`).
 
-use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
@@ -10,7 +9,7 @@ use crate::contract::{Artifact, ArtifactAction, Phase, PhaseResult};
 use crate::policy::Redactor;
 use crate::runner::Bounds;
 use crate::store::{Layout, Place};
-use crate::system::tree::{Change, ChangeKind, Tree};
+use crate::system::tree::{Change, ChangeKind, Looker, Tree};
 
 /// The most files and folders that are looked at, before and after each phase. Ten thousand cost some ten milliseconds.
 const MOST_LOOKED_AT: usize = 50_000;
@@ -22,9 +21,8 @@ const TICK: Duration = Duration::from_millis(10);
 /// What becomes of the workspace's files.
 #[derive(Debug)]
 pub(in crate::runner) struct Artifacts {
-    workspace: PathBuf,
-    /// The run's own folders, which do not count.
-    except: Vec<String>,
+    /// Looks at all but the run's own folders.
+    looker: Looker,
     redactor: Redactor,
     is_wanted: bool,
     /// The files as the last phase left them, when somebody looked.
@@ -35,10 +33,10 @@ pub(in crate::runner) struct Artifacts {
 
 impl Artifacts {
     pub(in crate::runner) fn new(layout: &Layout, place: &Place, bounds: &Bounds) -> Self {
-        let own = Layout::OWN.iter().map(|name| (*name).to_owned()).chain(place.name_in_workspace());
+        let own = place.name_in_workspace();
+        let except: Vec<&str> = Layout::OWN.iter().copied().chain(own.as_deref()).collect();
         Self {
-            workspace: layout.workspace().to_path_buf(),
-            except: own.collect(),
+            looker: Looker::new(layout.workspace(), &except),
             redactor: bounds.redactor.clone(),
             is_wanted: bounds.find_artifacts,
             left: None,
@@ -88,8 +86,7 @@ impl Artifacts {
         if !self.is_wanted {
             return (None, None);
         }
-        let except: Vec<&str> = self.except.iter().map(String::as_str).collect();
-        let found = Tree::of(&self.workspace, &except, MOST_LOOKED_AT);
+        let found = self.looker.look(MOST_LOOKED_AT);
         // Nor will there be fewer later.
         self.is_wanted = found.is_some();
         let many = format!(

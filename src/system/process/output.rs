@@ -53,15 +53,17 @@ impl Piece {
 
 /// Reads a pipe to its end. A slow receiver slows the child down instead of filling memory.
 pub(super) async fn pump(mut pipe: impl AsyncRead + Unpin, stream: Stream, cut: Cut, to: mpsc::Sender<Piece>) {
-    let mut read = vec![0; if cut == Cut::Blocks { BLOCK } else { LONGEST_PIECE }];
+    let mut read = Vec::with_capacity(if cut == Cut::Blocks { BLOCK } else { LONGEST_PIECE });
     let mut cutter = Cutter::default();
     loop {
-        // A pipe that can no longer be read has ended as far as we are concerned.
-        let count = pipe.read(&mut read).await.unwrap_or(0);
+        // A pipe that can no longer be read has ended as far as we are concerned. The buffer is not touched before there is
+        // something to read, and most stages write little.
+        read.clear();
+        let count = pipe.read_buf(&mut read).await.unwrap_or(0);
         let pieces = match (count, cut) {
             (0, _) => cutter.rest().into_iter().collect(),
-            (_, Cut::Lines) => cutter.cut(&read[..count]),
-            (_, Cut::Blocks) => cutter.block(&read[..count]).into_iter().collect(),
+            (_, Cut::Lines) => cutter.cut(&read),
+            (_, Cut::Blocks) => cutter.block(&read).into_iter().collect(),
         };
         // Whoever writes dots, or a line that is not finished, lives too.
         let life = (pieces.is_empty() && count > 0 && cut == Cut::Blocks).then(Vec::new);
