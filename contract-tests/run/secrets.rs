@@ -92,7 +92,33 @@ fn a_stage_that_never_stops_printing_is_stopped_on_time_and_its_log_ends() {
     let log = workspace.read(".loa-run/logs/design-1.log");
     assert!(log.starts_with("first\nthis line") && log.ends_with("again\n"));
     assert!(log.contains("bytes are left out here: the log is at its limit]"), "{}", log.len());
-    assert!((1 << 20..2 << 20).contains(&log.len()), "{}", log.len());
+    assert!(((1 << 20) - 200..=1 << 20).contains(&log.len()), "{}", log.len());
+}
+
+#[test]
+fn the_limit_of_a_log_holds_for_the_file() {
+    let more = (1 << 20) + 300_000;
+    for (what, script) in [
+        ("lines", format!("yes 'a line of some words' | head -c {more}; echo; echo last")),
+        ("one line without an end", format!("head -c {more} /dev/zero | tr '\\0' x; printf last")),
+        ("partial lines", format!("for i in 1 2 3; do printf half; yes all | head -c {more}; done; echo last")),
+    ] {
+        let workspace = Workspace::only(&[(
+            "design",
+            &*format!("test -f again || {{ touch again; {script}; exit 1; }}; {script}"),
+        )]);
+        workspace.config("runtime: { log_limit_mb: 1, retry: { initial_ms: 1 } }\n");
+        let mut command = workspace.command(&["run", "--plan", "plan.json"]);
+        command.stdout(std::process::Stdio::null());
+        super::workspace::finished(command).exits(0);
+        for attempt in [1, 2] {
+            let log = workspace.read(&format!(".loa-run/logs/design-{attempt}.log"));
+            assert!(((1 << 20) - 200..=1 << 20).contains(&log.len()), "{what}, {attempt}: {}", log.len());
+            assert!(log.contains("the log is at its limit]") && log.trim_end().ends_with("last"), "{what}, {attempt}");
+            let kept = workspace.loa(&["logs", "design", "--attempt", &attempt.to_string()]).exits(0).stdout;
+            assert!(kept == log, "{what}, {attempt}: the log itself has {} bytes", kept.len());
+        }
+    }
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub(super) struct Start {
 impl Start {
     /// On this host.
     pub(super) fn here(command: Command) -> Self {
-        Self { command, watch: None }
+        Self { command: command.with_signs_of_life(), watch: None }
     }
 
     /// In a container: the words are program and arguments, `own` are the variables of the backend. Of our own environment only
@@ -71,7 +71,7 @@ impl Start {
             .filter(|(name, _)| !is_clients_own(name))
             .fold(client(options), |command, (name, value)| command.env(name, value));
         let watch = [docker.container.as_str(), "sh", "-c", WATCH, "watch", &mark].map(OsString::from);
-        Self { command, watch: Some(client(watch.into()).lasting()) }
+        Self { command: command.with_signs_of_life(), watch: Some(client(watch.into()).lasting()) }
     }
 
     /// What is started, which in a container is its client.

@@ -31,7 +31,7 @@ pub struct Runtime {
     pub notify: Notify,
     /// Variables whose values are taken out of logs, summaries and reports, besides secrets of known shapes.
     pub redact: Vec<String>,
-    /// Most bytes of the log of one attempt, in mebibytes; the end of a longer one is kept as well.
+    /// Most bytes of the log of one attempt, in mebibytes: its beginning, and a little of its end where it is longer.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub log_limit_mb: u64,
     /// Whether the checkpoint of a phase that names no artifacts is given the files that changed while it ran. What git

@@ -35,7 +35,7 @@ pub struct Bounds {
     pub memories: Option<String>,
     /// What must not be written down.
     pub redactor: Redactor,
-    /// Bytes that the log of one attempt may hold, apart from the end of a longer one.
+    /// The most bytes that the log of one attempt may hold.
     pub log_limit: u64,
     /// Whether the files that a phase changed are looked for when it does not name its artifacts.
     pub find_artifacts: bool,

@@ -260,6 +260,15 @@ fn an_agent_that_takes_too_long_is_cancelled_and_goes_on() {
 }
 
 #[test]
+fn a_long_message_that_comes_byte_by_byte_is_life() {
+    let agent = Scripted::new(&json!([{ "dribble": "All done." }, { "end": { "stopReason": "end_turn" } }]));
+    agent.configured("", "  phases: { design: { idle_timeout_ms: 1500 } }\n");
+    agent.workspace.run().exits(0);
+    assert_eq!(agent.classes(), ["done"]);
+    assert_eq!(agent.workspace.checkpoint("design")["summary"], "UNVERIFIED: All done.");
+}
+
+#[test]
 fn an_agent_that_hears_nothing_is_ended_with_everything_below_it() {
     let agent = Scripted::new(&done());
     let hangs = "trap '' TERM; echo $$ > child; sleep 60; sleep 60";

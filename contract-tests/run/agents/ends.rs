@@ -145,6 +145,30 @@ fn a_model_that_hangs_meets_the_phases_limit() {
 }
 
 #[test]
+fn a_long_line_that_comes_byte_by_byte_is_life_and_half_a_line_and_silence_are_not() {
+    for player in [Player::Claude, Player::Codex, Player::OpenCode] {
+        let agent = StandIn::new(player);
+        agent.configured("  phases: { design: { idle_timeout_ms: 600 } }\n");
+        agent.plays("rest", "tool", 0);
+        agent.plays("1", "tool", 0);
+        let whole = agent.workspace.read("replay/1/stream");
+        agent.workspace.write("replay/1/whole", &whole);
+        agent.says("1", "", 0);
+        let by_bytes = "for i in 0 1 2 3 4 5 6 7 8 9; do dd bs=1 count=1 skip=$i 2>&- < whole; sleep 0.1; done";
+        agent.does("1", &format!("cd $REPLAY/1; {by_bytes}; tail -c +11 whole"));
+        agent.run().exits(0);
+        assert_eq!(agent.classes(), ["done"], "{player:?}");
+        let silent = StandIn::new(player);
+        silent.configured("  phases: { design: { idle_timeout_ms: 600 } }\n");
+        silent.plays("rest", "tool", 0);
+        silent.says("1", &whole[..10], 0);
+        silent.does("1", "sleep 60");
+        silent.run().exits(0).says(&["it said nothing for 0.6 s"]);
+        assert_eq!(silent.classes(), ["timed_out", "done"], "{player:?}");
+    }
+}
+
+#[test]
 fn turns_that_are_used_up_are_no_success_and_more_are_given() {
     for (player, code) in [(Player::Claude, 1), (Player::Gemini, 53), (Player::Qwen, 53)] {
         let agent = StandIn::new(player);

@@ -89,7 +89,7 @@ impl StageTask {
         let log = place.log(&order.execution, stage.phase, order.attempt);
         let compactor = compactor_of(stage, bounds, backends, &variables, layout.workspace());
         Ok(Self {
-            log: PhaseLog::open(&log, &bounds.redactor, bounds.log_limit)?,
+            log: PhaseLog::new(log, &bounds.redactor, bounds.log_limit),
             context: ContextWatch::new(stage.phase, bounds, layout, &paths, compactor)?,
             layout: layout.clone(),
             bounds: bounds.clone(),
@@ -123,10 +123,11 @@ impl StageTask {
     async fn attempt(mut self) -> Result<Attempt, RunError> {
         let end = self.work().await?;
         let log = self.log.close()?;
-        let is_empty = log.metadata().is_ok_and(|found| found.len() == 0);
         let (phase, attempt) = (self.order.stage.phase, self.order.attempt);
         let copy = self.layout.log(phase, attempt);
-        if !is_empty && let Err(error) = host_files::copy(&log, &copy, Privacy::Private) {
+        if let Some(log) = log
+            && let Err(error) = host_files::copy(&log, &copy, Privacy::Private)
+        {
             // The log itself is with the state; `loa-run logs` reads that.
             let text = format!("{phase}: its log has no copy in the workspace: {error}: {}", error.source);
             self.inbox.tell(Fact::Happened(Event::Notice { text })).await;

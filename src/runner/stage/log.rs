@@ -1,35 +1,51 @@
 //! The log of one attempt: what its processes wrote, without secrets and without end to their length.
 //!
-//! A stage that floods its output fills neither the disk nor memory: beyond its limit the log takes no more, the newest
-//! part is kept in memory, and when the attempt is over that part follows, behind a line that says how much is missing.
+//! A stage that floods its output fills neither the disk nor memory. Near its limit the log takes no more, and the newest
+//! part is kept in memory; when the attempt is over that part follows, behind a line that says how much is missing. All of
+//! it together is never longer than the limit.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::policy::{RedactedStream, Redactor};
 use crate::system::files::{Appender, FileError, Privacy};
 use crate::system::process::{Piece, Stream};
 
-/// The newest bytes beyond the limit that are kept.
-const NEWEST: usize = 256 * 1024;
+/// The most bytes that are kept for the end.
+const NEWEST: u64 = 256 * 1024;
+/// More bytes than the line takes that says how much is missing.
+const NOTE: u64 = 128;
 
 /// The log of one attempt.
 #[derive(Debug)]
 pub(super) struct PhaseLog {
-    file: Appender,
+    path: PathBuf,
+    /// Made for the first byte: many stages say nothing.
+    file: Option<Appender>,
     redactor: Redactor,
     streams: [RedactedStream; 2],
-    /// How many bytes it may still take.
+    /// How many bytes the file may still grow by.
     room: u64,
+    /// How many of them are for the end.
+    reserve: u64,
     newest: Vec<u8>,
     left_out: u64,
 }
 
 impl PhaseLog {
-    /// Opens the log of an attempt, which may grow by `limit` bytes and what is kept of the end.
-    pub(super) fn open(path: &Path, redactor: &Redactor, limit: u64) -> Result<Self, FileError> {
-        let file = Appender::open(path, Privacy::Private)?;
-        let (redactor, streams) = (redactor.clone(), [RedactedStream::default(), RedactedStream::default()]);
-        Ok(Self { file, redactor, streams, room: limit, newest: Vec::new(), left_out: 0 })
+    /// The log of an attempt: a file of at most `limit` bytes.
+    pub(super) fn new(path: PathBuf, redactor: &Redactor, limit: u64) -> Self {
+        // A power cut may have taken the start from the journal that wrote it.
+        let there = path.metadata().map_or(0, |found| found.len());
+        Self {
+            path,
+            file: None,
+            redactor: redactor.clone(),
+            streams: [RedactedStream::default(), RedactedStream::default()],
+            room: limit.saturating_sub(there),
+            reserve: NEWEST.min(limit / 4),
+            newest: Vec::new(),
+            left_out: 0,
+        }
     }
 
     /// Takes in what a process wrote, and gives back what of it, and of what came before, may be shown.
@@ -53,43 +69,57 @@ impl PhaseLog {
         Ok(pieces)
     }
 
-    /// The attempt is over: writes the end of what did not fit. Returns where the log is.
-    pub(super) fn close(mut self) -> Result<PathBuf, FileError> {
+    /// The attempt is over: writes the end of what did not fit. Returns where the log is, if anything was said.
+    pub(super) fn close(mut self) -> Result<Option<PathBuf>, FileError> {
         self.write_newest()?;
-        Ok(self.file.path().to_path_buf())
+        Ok(self.file.map(|_| self.path))
     }
 
     fn write_newest(&mut self) -> Result<(), FileError> {
-        if self.newest.is_empty() {
-            return Ok(());
+        let newest = std::mem::take(&mut self.newest);
+        if self.left_out <= self.room {
+            return self.append(&newest);
         }
-        let kept = self.newest.len() as u64;
-        // From the next line on, where there is one.
-        let begin = self.newest.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let missing = self.left_out - kept + begin as u64;
+        let Some(room) = self.room.checked_sub(NOTE) else { return Ok(()) };
+        let newest = &newest[newest.len() - in_memory(room).min(newest.len())..];
+        // From the next line on, where one begins.
+        let inner = &newest[..newest.len().saturating_sub(1)];
+        let newest = &newest[inner.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1)..];
+        let missing = self.left_out - newest.len() as u64;
         let note = format!("\n[loa-run: {missing} bytes are left out here: the log is at its limit]\n");
-        self.file.append(note.as_bytes())?;
-        self.file.append(&self.newest[begin..])
+        self.append(note.as_bytes())?;
+        self.append(newest)
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), FileError> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let fits = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
-        let (now, later) = bytes.split_at(fits);
-        if !now.is_empty() {
-            self.file.append(now)?;
-            self.room -= now.len() as u64;
-        }
+        let (now, later) = bytes.split_at(in_memory(self.room.saturating_sub(self.reserve)).min(bytes.len()));
+        self.append(now)?;
         self.left_out += later.len() as u64;
         self.newest.extend_from_slice(later);
         // In large steps: each moves what is kept.
-        if self.newest.len() > 2 * NEWEST {
-            self.newest.drain(..self.newest.len() - NEWEST);
+        let kept = in_memory(self.reserve);
+        if self.newest.len() > 2 * kept {
+            self.newest.drain(..self.newest.len() - kept);
         }
         Ok(())
     }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), FileError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        match &mut self.file {
+            Some(file) => file.append(bytes)?,
+            none => none.insert(Appender::open(&self.path, Privacy::Private)?).append(bytes)?,
+        }
+        self.room -= bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// A number of bytes, or as many as memory can hold.
+fn in_memory(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
 fn index(stream: Stream) -> usize {
@@ -100,6 +130,7 @@ fn index(stream: Stream) -> usize {
 mod tests {
     use super::*;
     use crate::system::files::read;
+    use std::path::Path;
 
     fn piece(stream: Stream, text: &str) -> Piece {
         Piece { stream, bytes: text.as_bytes().to_vec() }
@@ -110,7 +141,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("design-1.log");
         let redactor = Redactor::new([("PASSWORD", "open sesame")]);
-        let mut log = PhaseLog::open(&path, &redactor, 1000).expect("opened");
+        let mut log = PhaseLog::new(path.clone(), &redactor, 1000);
         let mut shown = Vec::new();
         for it in
             [piece(Stream::Stdout, "say open ses"), piece(Stream::Stderr, "other\n"), piece(Stream::Stdout, "ame\nend")]
@@ -129,23 +160,79 @@ mod tests {
         assert_eq!(read(&path, 1000).expect("read"), b"other\nsay [REDACTED:$PASSWORD]\nend");
     }
 
-    #[test]
-    fn a_flood_leaves_its_beginning_and_its_end() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("design-1.log");
-        let mut log = PhaseLog::open(&path, &Redactor::default(), 1001).expect("opened");
-        for number in 0..300_000 {
-            log.take(&piece(Stream::Stdout, &format!("line {number:06}\n"))).expect("taken");
-            assert!(log.newest.len() <= 2 * NEWEST);
+    /// The log of an attempt that said these pieces, and how many bytes that were.
+    fn logged(path: &Path, limit: u64, pieces: impl Iterator<Item = String>) -> (String, u64) {
+        let mut log = PhaseLog::new(path.to_path_buf(), &Redactor::default(), limit);
+        let mut said = 0;
+        for text in pieces {
+            said += text.len() as u64;
+            log.take(&piece(Stream::Stdout, &text)).expect("taken");
+            assert!(log.newest.len() as u64 <= 2 * NEWEST);
         }
         log.end_of_process().expect("ended");
         log.close().expect("closed");
-        let text = String::from_utf8(read(&path, 1 << 20).expect("read")).expect("text");
-        assert!(text.starts_with("line 000000\nline 000001\n") && text.ends_with("line 299999\n"));
-        let (head, tail) = text.split_once("\n[loa-run: ").expect("a note");
-        let (missing, tail) = tail.split_once(" bytes are left out here: the log is at its limit]\n").expect("a note");
-        assert_eq!(head.len() as u64 + missing.parse::<u64>().expect("a number") + tail.len() as u64, 300_000 * 12);
-        assert!(tail.len() >= NEWEST - 12, "{}", tail.len());
-        assert!(tail.lines().all(|line| line.len() == 11), "whole lines");
+        (String::from_utf8(read(path, 1 << 24).expect("read")).expect("text"), said)
+    }
+
+    #[test]
+    fn a_flood_leaves_its_beginning_and_its_end_within_the_limit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let shapes: [fn(u32) -> String; 3] =
+            [|n| format!("line {n:06}\n"), |n| format!("{n:012}"), |n| format!("{n:06}\n{n:05}")];
+        for (number, shape) in shapes.into_iter().enumerate() {
+            for limit in [2000, 100_003, 1 << 20] {
+                let path = folder.path().join(format!("{number}-{limit}.log"));
+                let (text, said) = logged(&path, limit, (0..150_000).map(shape));
+                let (first, last) = (shape(0) + &shape(1), shape(149_999));
+                assert!(text.len() as u64 <= limit, "{number}: {} of {limit}", text.len());
+                assert!(text.starts_with(&first) && text.ends_with(&last), "{number} {limit}");
+                let (head, tail) = text.split_once("\n[loa-run: ").expect("a note");
+                let (missing, tail) =
+                    tail.split_once(" bytes are left out here: the log is at its limit]\n").expect("it");
+                let missing: u64 = missing.parse().expect("a number");
+                assert_eq!(head.len() as u64 + missing + tail.len() as u64, said, "{number} {limit}");
+                assert!(tail.len() as u64 + NOTE + 12 >= NEWEST.min(limit / 4), "{number} {limit}: {}", tail.len());
+                assert!(number != 0 || tail.lines().all(|line| line.len() == 11), "whole lines");
+            }
+        }
+    }
+
+    #[test]
+    fn what_fits_is_whole_and_one_line_more_is_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let whole = "all of it\n".repeat(200);
+        for (name, limit, fits) in [("whole", 2000, true), ("more", 1999, false)] {
+            let (text, _) = logged(&folder.path().join(name), limit, whole.lines().map(|line| format!("{line}\n")));
+            assert_eq!(text == whole, fits, "{name}");
+            assert!(text.len() as u64 <= limit, "{name}: {}", text.len());
+        }
+    }
+
+    #[test]
+    fn an_enormous_line_leaves_its_end_too() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let line = "x".repeat(20_000) + "end\n";
+        let (text, _) = logged(&folder.path().join("log"), 4000, std::iter::once(line));
+        assert!(text.len() <= 4000 && text.ends_with("xxxend\n"), "{}", text.len());
+    }
+
+    #[test]
+    fn what_an_earlier_process_left_in_the_file_counts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        for _ in 0..5 {
+            let (text, _) = logged(&path, 4000, (0..150).map(|number| format!("line {number:06}\n")));
+            assert!(text.starts_with("line 000000\n") && text.len() <= 4000, "{}", text.len());
+        }
+    }
+
+    #[test]
+    fn a_silent_attempt_leaves_no_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        let mut log = PhaseLog::new(path.clone(), &Redactor::default(), 4000);
+        log.take(&piece(Stream::Stdout, "")).expect("taken");
+        assert_eq!(log.close().expect("closed"), None);
+        assert!(!path.exists());
     }
 }

@@ -92,6 +92,13 @@ impl Command {
         self
     }
 
+    /// Between its lines, a piece without bytes tells of output that ends no line yet: a long one may take its time.
+    #[must_use]
+    pub fn with_signs_of_life(mut self) -> Self {
+        self.cut = Cut::LinesAndLife;
+        self
+    }
+
     /// Starts it in a process group of its own.
     ///
     /// # Errors
@@ -114,7 +121,7 @@ impl Command {
         let mut command = tokio::process::Command::from(command);
         command.kill_on_drop(!self.lasting);
         let mut child = command.spawn().map_err(|error| self.too_long(error))?;
-        let talk = Talk::with(&mut child);
+        let talk = Talk::with(&mut child, self.cut);
         Ok((Running::new(child, self.cut), talk))
     }
 

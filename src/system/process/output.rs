@@ -14,6 +14,8 @@ const BLOCK: usize = 64 * 1024;
 pub(super) enum Cut {
     /// A piece a line.
     Lines,
+    /// The same, and a piece without bytes tells of bytes that end no line yet.
+    LinesAndLife,
     /// As many whole lines as have come; a piece without bytes tells of bytes that end no line yet.
     Blocks,
 }
@@ -62,11 +64,11 @@ pub(super) async fn pump(mut pipe: impl AsyncRead + Unpin, stream: Stream, cut: 
         let count = pipe.read_buf(&mut read).await.unwrap_or(0);
         let pieces = match (count, cut) {
             (0, _) => cutter.rest().into_iter().collect(),
-            (_, Cut::Lines) => cutter.cut(&read),
+            (_, Cut::Lines | Cut::LinesAndLife) => cutter.cut(&read),
             (_, Cut::Blocks) => cutter.block(&read).into_iter().collect(),
         };
         // Whoever writes dots, or a line that is not finished, lives too.
-        let life = (pieces.is_empty() && count > 0 && cut == Cut::Blocks).then(Vec::new);
+        let life = (pieces.is_empty() && count > 0 && cut != Cut::Lines).then(Vec::new);
         for bytes in pieces.into_iter().chain(life) {
             if to.send(Piece { stream, bytes }).await.is_err() {
                 return;
@@ -131,6 +133,23 @@ mod tests {
         let pieces: Vec<usize> = cutter.cut(&long).iter().map(Vec::len).collect();
         assert_eq!(pieces, [LONGEST_PIECE, LONGEST_PIECE]);
         assert_eq!(cutter.rest().expect("the rest").len(), 5);
+    }
+
+    #[test]
+    fn half_a_line_is_a_sign_of_life_where_somebody_asks_for_it() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        for (cut, expected) in [
+            (Cut::Lines, &[&b"half\n"[..]][..]),
+            (Cut::LinesAndLife, &[b"", b"half\n"]),
+            (Cut::Blocks, &[b"", b"half\n"]),
+        ] {
+            let pieces = runtime.block_on(async {
+                let (to, mut from) = mpsc::channel(8);
+                pump(AsyncReadExt::chain(&b"ha"[..], &b"lf\n"[..]), Stream::Stdout, cut, to).await;
+                std::iter::from_fn(|| from.try_recv().ok()).map(|piece| piece.bytes).collect::<Vec<_>>()
+            });
+            assert_eq!(pieces, expected, "{cut:?}");
+        }
     }
 
     #[test]

@@ -20,14 +20,14 @@ pub struct Talk {
 
 impl Talk {
     /// Takes both pipes of a child that was just started.
-    pub(super) fn with(child: &mut Child) -> Self {
+    pub(super) fn with(child: &mut Child, cut: Cut) -> Self {
         let (input, bytes) = mpsc::unbounded_channel();
         if let Some(pipe) = child.stdin.take() {
             tokio::spawn(feed(pipe, bytes));
         }
         let (sender, output) = mpsc::channel(QUEUE);
         if let Some(pipe) = child.stdout.take() {
-            tokio::spawn(pump(pipe, Stream::Stdout, Cut::Lines, sender));
+            tokio::spawn(pump(pipe, Stream::Stdout, cut, sender));
         }
         Self { input: Some(input), output }
     }
@@ -45,7 +45,7 @@ impl Talk {
         self.input = None;
     }
 
-    /// The next line, or part of a long one; `None` once its standard output is closed. May be dropped and called again.
+    /// The next line, or part of a long one, or a sign of life where the command asks for those; `None` once its standard output is closed. May be dropped and called again.
     pub async fn next(&mut self) -> Option<Piece> {
         self.output.recv().await
     }
