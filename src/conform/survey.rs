@@ -2,7 +2,7 @@
 //!
 //! A case runs once everything that it presupposes is known to hold; otherwise it could not run, and says why. Cases of one
 //! scenario are judged from one observation. What is red is done once more in a fresh place with the same seed: red and then
-//! green is flaky, never green. The plain run comes first: what a runtime says and leaves when nothing goes wrong proves nothing
+//! green is flaky, never green. Cases that are about every other are judged last. The plain run comes first: what a runtime says and leaves when nothing goes wrong proves nothing
 //! in the cases that follow. Cases that measure time come last, when the machine is quiet.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +21,7 @@ use super::{
 };
 use crate::system::clock;
 
+mod everywhere;
 #[cfg(test)]
 mod tests;
 
@@ -120,6 +121,10 @@ pub fn survey<P: Profile>(
         let (timing, quick): (Vec<Task>, Vec<Task>) = ready.into_iter().partition(|task| task.timing);
         let (mut tasks, jobs) = if quick.is_empty() { (timing, options.timing_jobs) } else { (quick, options.jobs) };
         if tasks.is_empty() {
+            // One of each candidate at a time, so that what is seen again for one serves the next.
+            tasks = trials.iter().enumerate().filter_map(|(index, trial)| trial.everywhere(index)).collect();
+        }
+        if tasks.is_empty() {
             break;
         }
         if let Some(order) = &mut order {
@@ -129,9 +134,8 @@ pub fn survey<P: Profile>(
         for (task, (reports, seen)) in done {
             let trial = &mut trials[task.candidate];
             trial.record(reports);
-            trial.unseen.extend(seen.unseen().iter().cloned());
-            if suite.control() == Some(task.leader) {
-                trial.control = Some(seen);
+            for (leader, seen) in seen {
+                trial.keep(leader, seen);
             }
         }
     }
@@ -143,6 +147,8 @@ pub fn survey<P: Profile>(
 struct Rated {
     today: Date,
     whole: bool,
+    /// The one column that everything was asked of, if not of all.
+    column: Option<Column>,
 }
 
 impl Rated {
@@ -151,6 +157,7 @@ impl Rated {
         Self {
             today: options.today.unwrap_or_else(today),
             whole: options.whole_columns || options.selection.is_everything(),
+            column: options.selection.column.filter(|column| options.selection.is_all_of(*column)),
         }
     }
 }
@@ -165,6 +172,8 @@ struct Trial<'a, P: Profile> {
     judged: BTreeMap<usize, CaseReport>,
     /// What was seen of it when nothing went wrong.
     control: Option<P::Seen>,
+    /// What was seen of it in each scenario, the first time and perhaps a second, where a case is about all of them.
+    seen: BTreeMap<usize, Vec<P::Seen>>,
     /// What the machine did not let the judge see.
     unseen: BTreeSet<String>,
     /// How long its scenarios took together.
@@ -185,7 +194,19 @@ impl<'a, P: Profile> Trial<'a, P> {
         listener(Progress::Identified(name, &identity));
         let open = if identity.problem.is_some() { BTreeSet::new() } else { selected.clone() };
         let (judged, unseen) = (BTreeMap::new(), BTreeSet::new());
-        Self { suite, candidate, identity, open, judged, control: None, unseen, elapsed_ms: 0 }
+        let seen = BTreeMap::new();
+        Self { suite, candidate, identity, open, judged, control: None, seen, unseen, elapsed_ms: 0 }
+    }
+
+    /// Remembers what was seen of a scenario, as far as something is still to be judged from it.
+    fn keep(&mut self, leader: usize, seen: P::Seen) {
+        self.unseen.extend(seen.unseen().iter().cloned());
+        if self.suite.control() == Some(leader) && self.control.is_none() {
+            self.control = Some(seen.clone());
+        }
+        if self.open.iter().any(|index| self.suite.cases[*index].is_everywhere()) {
+            self.seen.entry(leader).or_default().push(seen);
+        }
     }
 
     /// Judges whatever needs no run: clauses that do not bind, presuppositions that do not hold, what the manifest keeps from
@@ -244,17 +265,21 @@ impl<'a, P: Profile> Trial<'a, P> {
         self.suite.clause(case.head().clause).expect("the lint knows the clause of every case")
     }
 
-    /// The outcome of a clause once all of its cases are judged.
+    /// The outcome of a clause once all of its cases are judged that are not about every other: these come last.
     fn decided(&self, clause: &str) -> Option<Outcome> {
-        let cases = || self.positions(clause);
+        let cases = || self.positions(clause).filter(|index| !self.suite.cases[*index].is_everywhere());
         if cases().any(|index| self.open.contains(&index)) {
             return None;
         }
-        Some(self.outcome(clause))
+        Some(self.worst(cases()))
     }
 
     fn outcome(&self, clause: &str) -> Outcome {
-        let outcomes = self.positions(clause).filter_map(|index| Some(self.judged.get(&index)?.outcome));
+        self.worst(self.positions(clause))
+    }
+
+    fn worst(&self, cases: impl Iterator<Item = usize>) -> Outcome {
+        let outcomes = cases.filter_map(|index| Some(self.judged.get(&index)?.outcome));
         Outcome::worst(outcomes).unwrap_or(Outcome::Untested)
     }
 
@@ -271,7 +296,7 @@ impl<'a, P: Profile> Trial<'a, P> {
     /// because what is seen in them is held against it.
     fn ready(&self, candidate: usize) -> Vec<Task> {
         let mut scenarios: BTreeMap<usize, Task> = BTreeMap::new();
-        for &index in &self.open {
+        for &index in self.open.iter().filter(|index| !self.suite.cases[**index].is_everywhere()) {
             let case = &self.suite.cases[index];
             if case.head().needs.iter().all(|need| self.decided(need).is_some()) {
                 let leader = self.suite.leader(index);
@@ -295,15 +320,19 @@ impl<'a, P: Profile> Trial<'a, P> {
     /// Does a scenario and judges its cases; once more when one of them is red.
     fn perform(&self, task: &Task, rig: &dyn Rig<P>, listener: Listener<'_>) -> lane::Done<P::Seen> {
         let leader = &self.suite.cases[task.leader];
+        if leader.is_everywhere() {
+            return self.perform_everywhere(task, rig, listener);
+        }
         let name = self.candidate.manifest.name();
         listener(Progress::Began(name, leader.head().id));
         let begun = clock::now();
         let first = lane::guarded(|| rig.observe(leader, self.candidate));
         let mut judged: Vec<(usize, Vec<Check>)> = task.cases.iter().map(|it| (*it, self.judge(*it, &first))).collect();
+        let mut second = None;
         if !rig.stopped() && judged.iter().any(|(_, checks)| deserves_another(checks)) {
-            let second = lane::guarded(|| rig.observe(leader, self.candidate));
+            let second = second.insert(lane::guarded(|| rig.observe(leader, self.candidate)));
             for (index, checks) in judged.iter_mut().filter(|(_, checks)| deserves_another(checks)) {
-                confirm(checks, &self.judge(*index, &second));
+                confirm(checks, &self.judge(*index, second));
             }
         }
         let elapsed_ms = u64::try_from(clock::now().since(begun).as_millis()).unwrap_or(u64::MAX);
@@ -321,7 +350,7 @@ impl<'a, P: Profile> Trial<'a, P> {
         for (_, case) in &reports {
             listener(Progress::Judged(name, case));
         }
-        (reports, first)
+        (reports, std::iter::once(first).chain(second).map(|seen| (task.leader, seen)).collect())
     }
 
     fn judge(&self, index: usize, seen: &P::Seen) -> Vec<Check> {
@@ -351,6 +380,7 @@ impl<'a, P: Profile> Trial<'a, P> {
             clauses.push(ClauseReport { id, column, level, outcome, cases });
         }
         let manifest = &self.candidate.manifest;
+        let program = self.identity.hash();
         let problem = self.identity.problem.map(|problem| match manifest.install() {
             Some(how) if self.identity.program.is_none() => format!("{problem}; to get it: {how}"),
             _ => problem,
@@ -358,8 +388,8 @@ impl<'a, P: Profile> Trial<'a, P> {
         RuntimeReport {
             runtime: manifest.name().to_owned(),
             path: None,
+            program,
             version: self.identity.version,
-            program: self.identity.program.as_deref().and_then(super::suite::hash_of),
             manifest: self.candidate.hash.clone(),
             problem,
             settings: manifest.settings(),
@@ -379,7 +409,7 @@ impl<'a, P: Profile> Trial<'a, P> {
             let musts = clauses.filter(|clause| clause.column == *column && clause.level == Level::Must);
             let musts: Vec<_> = musts.map(|clause| (clause.id.as_str(), self.outcome(&clause.id))).collect();
             let cell = Cell::of(&musts, self.candidate.manifest.attest(), rated.today);
-            if rated.whole { cell } else { cell.of_a_part() }
+            if rated.whole || rated.column == Some(*column) { cell } else { cell.of_a_part() }
         };
         Column::of(P::NAME).map(|column| (column, cell(&column))).collect()
     }
@@ -387,11 +417,22 @@ impl<'a, P: Profile> Trial<'a, P> {
 
 /// Whether a red may have been bad luck. A candidate that does nothing at all has had no luck to lose.
 fn deserves_another(checks: &[Check]) -> bool {
-    checks.iter().any(|check| check.outcome == Outcome::Fail && !is_nothing(check.reason))
+    checks.iter().any(|check| check.outcome == Outcome::Fail && !is_nothing(check.reason)) || was_slow(checks)
 }
 
-/// Compares a red with the second time: whatever is not red again is flaky.
-fn confirm(first: &mut [Check], second: &[Check]) {
+/// Whether the judge cut a step short that was still at work, so that nothing is known.
+fn was_slow(checks: &[Check]) -> bool {
+    checks.iter().any(|check| check.outcome == Outcome::CouldNotRun && check.reason == Reason::TooSlow)
+}
+
+/// Compares a red, or what could not be seen, with the second time: whatever is not red again is flaky.
+fn confirm(first: &mut Vec<Check>, second: &[Check]) {
+    // Where the machine was too slow for one of them, nothing is held against the candidate.
+    if was_slow(first) || was_slow(second) {
+        first.clear();
+        first.extend_from_slice(second);
+        return;
+    }
     if Outcome::worst(second.iter().map(|check| check.outcome)) == Some(Outcome::Fail) {
         return;
     }

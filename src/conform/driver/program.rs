@@ -1,14 +1,15 @@
 //! Where a manifest's program is, how it is called, and which one it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::conform::probe::MARK;
+use crate::conform::suite::{hash_of, sha256};
 use crate::conform::workspace::Lab;
-use crate::conform::{AgentManifest, Argv, Case, CompactorWay, Manifest};
+use crate::conform::{AgentManifest, Argv, Case, CompactorWay, Limits, Manifest};
 use crate::system::process::{Captured, Command, Exit, capture};
 use crate::system::{env, scratch};
 
@@ -34,6 +35,8 @@ const LIMITS: [(&str, &str); 2] = [
 pub struct Identity {
     /// The file that `run` starts, or the adapter's.
     pub program: Option<PathBuf>,
+    /// The other files that the command names, such as the script that an interpreter runs.
+    pub parts: Vec<PathBuf>,
     /// The first line that its `version` printed.
     pub version: Option<String>,
     /// Whether the manifest's `build` had to make it.
@@ -107,6 +110,26 @@ impl Places {
         }
         path().split(':').map(|folder| Path::new(folder).join(&program)).find(|file| file.is_file())
     }
+
+    /// The files that an argv names behind its program, each once.
+    fn parts(&self, argv: &Argv) -> Vec<PathBuf> {
+        let words = self.argv(argv).into_iter().skip(1).filter(|word| word.contains('/'));
+        let files: BTreeSet<PathBuf> = words.map(PathBuf::from).filter(|path| path.is_file()).collect();
+        files.into_iter().collect()
+    }
+}
+
+impl Identity {
+    /// SHA-256 in hex of the program and of everything else that the command names: of one file its own, of several that of
+    /// all, so that another version of a script is another runtime. `None` when one cannot be read.
+    pub(in crate::conform) fn hash(&self) -> Option<String> {
+        let program = hash_of(self.program.as_deref()?)?;
+        let parts: Vec<String> = self.parts.iter().map(|part| hash_of(part)).collect::<Option<_>>()?;
+        if parts.is_empty() {
+            return Some(program);
+        }
+        Some(sha256([vec![program], parts].concat().join("\n").as_bytes()))
+    }
 }
 
 /// Finds a manifest's program, makes it when it is not there, and asks for its version.
@@ -129,6 +152,7 @@ pub(in crate::conform) async fn identify(manifest: &Manifest, dir: &Path, judge:
         identity.problem.get_or_insert(format!("`{name}` is neither beside the judge nor on PATH"));
         return identity;
     }
+    identity.parts = places.parts(start);
     identity.versioned(ask(places.argv(&manifest.version), &spoken(&places, manifest), dir, VERSION_TIME).await)
 }
 
@@ -148,7 +172,8 @@ pub(in crate::conform) async fn identify_agent(
         return Identity { problem: Some(why.clone()), ..Identity::default() };
     }
     let places = Places::new(dir, judge).preferring(programs);
-    let identity = Identity { program: places.locate(&manifest.run), ..Identity::default() };
+    let (program, parts) = (places.locate(&manifest.run), places.parts(&manifest.run));
+    let identity = Identity { program, parts, ..Identity::default() };
     if identity.program.is_none() {
         let name = manifest.run.first().map_or("nothing", String::as_str);
         let problem = format!("`{name}` is neither in {} nor beside the judge nor on PATH", programs.display());
@@ -213,7 +238,8 @@ pub(in crate::conform) fn given(
     manifest: &Manifest,
     config: &BTreeMap<String, Value>,
 ) -> BTreeMap<String, String> {
-    let limit = |key: &str| config.get(key).filter(|limit| !limit.is_null());
+    let told = case.limits == Limits::Both;
+    let limit = |key: &str| config.get(key).filter(|limit| told && !limit.is_null());
     let limits = LIMITS.iter().filter_map(|(name, key)| Some(((*name).to_owned(), limit(key)?.to_string())));
     let knobs = turned(case, manifest).filter_map(|(way, value)| Some((way.env.clone()?, value.to_string())));
     limits.chain(manifest.env.clone()).chain(knobs).collect()
@@ -277,6 +303,25 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn another_version_of_a_script_is_another_runtime() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = folder.path().join("runtime.py");
+        let places = Places::new(folder.path(), Path::new("/judge/bin"));
+        let argv = ["sh", "{dir}/runtime.py", "run", "{plan}"].map(str::to_owned).to_vec();
+        let hash = |text: &str| {
+            scratch::lay(&script, text.as_bytes()).expect("written");
+            let identity =
+                Identity { program: places.locate(&argv), parts: places.parts(&argv), ..Identity::default() };
+            assert_eq!(identity.parts, std::slice::from_ref(&script));
+            identity.hash().expect("both can be read")
+        };
+        let (first, second) = (hash("one"), hash("two"));
+        assert!(first != second && hash("one") == first);
+        let bare = Identity { program: places.locate(&argv), ..Identity::default() };
+        assert_eq!(bare.hash(), hash_of(&places.locate(&argv).expect("a shell")), "alone it is the file's own");
+    }
 
     fn manifest(more: &Value) -> Manifest {
         let mut manifest =

@@ -10,6 +10,7 @@ use std::time::Duration;
 use regex::Regex;
 use tokio::net::UnixListener;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::adapter::Adapter;
@@ -69,6 +70,7 @@ pub(in crate::conform) async fn trial(
     seen.usages = std::mem::take(&mut record.usages);
     seen.compactions = std::mem::take(&mut record.compactions);
     seen.events = std::mem::take(&mut record.events);
+    seen.strangers = std::mem::take(&mut record.strangers);
     seen.kept = options.keep.then(|| trial.lab.root().to_string_lossy().into_owned());
     drop(record);
     seen
@@ -107,8 +109,10 @@ impl<'a> Trial<'a> {
             compactor: script.compactor.clone(),
             poll: Duration::from_millis(manifest.poll_ms),
             mark: lab.mark(),
+            judge: options.judge.clone(),
             record: Mutex::new(Record::new(transcript)),
             reached: sender,
+            halted: watch::Sender::new(false),
         });
         let listener = UnixListener::bind(lab.socket()).map_err(said)?;
         tokio::spawn(Arc::clone(&stage).serve(listener));
@@ -169,6 +173,7 @@ impl<'a> Trial<'a> {
     async fn step(&mut self, step: &Step) -> Result<StepSeen, String> {
         let before = self.footprint();
         let started = self.begin();
+        let mut edited = None;
         let (verb, argv, end) = match step {
             Step::Run(plan) => match self.prepare().await {
                 Some(problem) => ("run", Vec::new(), ProcessEnd::NotStarted(problem)),
@@ -186,7 +191,7 @@ impl<'a> Trial<'a> {
                 ("delete", Vec::new(), ProcessEnd::Nothing)
             }
             Step::Edit { path, set, remove } => {
-                self.lab.edit(path, set, remove).map_err(said)?;
+                edited = self.lab.edit(path, set, remove).map_err(said)?;
                 ("edit", Vec::new(), ProcessEnd::Nothing)
             }
             Step::Fresh => {
@@ -195,14 +200,18 @@ impl<'a> Trial<'a> {
             }
         };
         let end = self.clear_up(end).await;
-        Ok(self.finish(verb, argv, end, started, &before))
+        Ok(StepSeen { edited, ..self.finish(verb, argv, end, started, &before) })
     }
 
     /// A runtime that was killed cannot clean up, nor can an adapter that is given up, and what they leave must not disturb the
     /// next step. An adapter that did nothing wrong stays; one that did ends the step by that, whatever it answered.
     async fn clear_up(&mut self, end: ProcessEnd) -> ProcessEnd {
         let done = self.adapter.take_if(|adapter| adapter.is_done());
-        if done.is_none() && !matches!(end, ProcessEnd::KilledAsPlanned | ProcessEnd::OutOfBudget) {
+        let was_cut = matches!(
+            end,
+            ProcessEnd::KilledAsPlanned | ProcessEnd::OutOfBudget | ProcessEnd::TooSlow | ProcessEnd::Runaway(_)
+        );
+        if done.is_none() && !was_cut {
             return end;
         }
         let fault = done.as_ref().and_then(Adapter::fault);
@@ -367,6 +376,7 @@ impl<'a> Trial<'a> {
             checkpoints: journal::checkpoints(&self.lab.workspace()),
             reports,
             laid: self.laid(),
+            edited: None,
         }
     }
 
