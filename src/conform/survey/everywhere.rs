@@ -1,8 +1,9 @@
 //! Cases that are about every other: judged when nothing else is open, from what was seen until then.
 
-use super::{Listener, Progress, Rig, Trial, report};
+use super::trial::{Trial, report};
+use super::{Listener, Progress, Rig};
 use crate::conform::lane::{self, Task};
-use crate::conform::{CaseDocument, Check, Outcome, Profile};
+use crate::conform::{CaseDocument, Check, ManifestDocument, Outcome, Profile};
 
 /// So many observations that break a rule are made again, before it counts as flaky.
 const MOST_REPEATED: usize = 3;
@@ -44,7 +45,7 @@ impl<P: Profile> Trial<'_, P> {
         }
         let reports = vec![(task.leader, report(case, checks))];
         for (_, judged) in &reports {
-            listener(Progress::Judged(crate::conform::ManifestDocument::name(&self.candidate.manifest), judged));
+            listener(Progress::Judged(self.candidate.manifest.name(), judged));
         }
         (reports, again)
     }

@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use camino::Utf8PathBuf;
 
 use super::*;
-use crate::conform::{AttemptSeen, CellWord, Expectation, Files, OutputLine, ProcessEnd, ReportSeen, StepSeen};
+use crate::conform::{
+    AttemptSeen, CaseDocument, CellWord, Column, Expectation, Files, Outcome, OutputLine, ProcessEnd, Reason,
+    ReportSeen, StepSeen,
+};
 
 const LEDGER: &str = "
 - {id: X-001, column: exit-codes, level: MUST, source: [table], sections: [S], text: t, how: h}
