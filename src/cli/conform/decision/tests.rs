@@ -245,6 +245,15 @@ fn a_manifest_of_ones_own_is_held_against_what_it_expects() {
 }
 
 #[test]
+fn a_manifest_of_ones_own_that_expects_nothing_of_a_column_is_held_against_the_contract() {
+    for (outcome, status) in [("fail", ExitStatus::NotConforming), ("pass", ExitStatus::Success)] {
+        let mut it = runtime(outcome, &json!({"path": "./m.yaml"}));
+        it["cells"]["escalation"] = it["cells"]["exit-codes"].clone();
+        assert_eq!(decide(&report(&[it], &none()), &ASKED), status, "{outcome}");
+    }
+}
+
+#[test]
 fn of_a_column_only_the_musts_are_asked_for() {
     let mut it = runtime("pass", &none());
     let mut should = it["clauses"][0].clone();
