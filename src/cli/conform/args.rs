@@ -37,7 +37,7 @@ Examples:
   loa-conform variants                      is the judge awake?
   loa-conform model --script fixtures/models/tool.yaml";
 
-const OWN_CODES: &str = "  0    conforms; in a survey, or by a manifest of yours that says what it earns: earned what it should
+const OWN_CODES: &str = "  0    conforms; in a survey, or as a manifest of yours expects: earned what it should
   1    does not conform, or differs, or a required runtime could not run
   3    incomplete: too little was measured to say
   4    the judge itself failed
