@@ -75,7 +75,7 @@ fn a_runtime_behind_an_adapter_earns_what_it_earns_without() {
         assert_eq!(bare, behind, "{only}");
         green += bare.iter().filter(|(id, (outcome, ..))| id.starts_with(only) && outcome.is_green()).count();
     }
-    assert_eq!(green, 10);
+    assert_eq!(green, 13);
 }
 
 /// A runtime that is driven by an adapter in Python; what follows `PRELUDE` is the adapter's own.
@@ -241,7 +241,7 @@ fn what_is_asked_and_answered_is_seen_as_with_commands() {
     assert_eq!(asked[4]["workspace"], asked[4]["env"]["MINE"], "one adapter, and a second workspace");
     assert!(asked[4]["workspace"].as_str().expect("a path").ends_with("workspace-1"));
     let env: Vec<&str> = asked[0]["env"].as_object().expect("a map").keys().map(String::as_str).collect();
-    assert_eq!(env, ["HOME", "LANG", "LOA_CONFORM_CASE", "LOA_OPERATOR", "MINE", "PATH", "TMPDIR"]);
+    assert_eq!(env, ["HOME", "LANG", "LOA_OPERATOR", "MINE", "PATH", "TMPDIR", "WORKSPACE_MARK"]);
     let checker = Checker::new(&ADAPTER_ASK);
     let lines = std::fs::read(behind.place.path().join("asks.jsonl")).expect("asks");
     assert_eq!(checker.check(&lines, "asks.jsonl".into(), &Budget::default()), []);

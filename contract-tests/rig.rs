@@ -153,6 +153,57 @@ fn a_program_that_is_not_there_and_a_verb_that_is_not_offered_are_two_things() {
 }
 
 #[test]
+fn whoever_only_says_that_a_phase_started_has_started_none() {
+    let rig = Rig::new(
+        r#"
+        command=$(plan "$1" | sed -n '1s/^[a-z]* //p')
+        socket=$(sed -n "s/.* probe '\([^']*\)' .*/\1/p" "$command")
+        python3 - "$socket" <<'PYTHON'
+import json, socket, sys
+judge = socket.socket(socket.AF_UNIX)
+judge.connect(sys.argv[1])
+judge.sendall(json.dumps({"phase": "preflight", "cwd": "/", "env": {}}).encode() + b"\n")
+judge.recv(1000)
+PYTHON
+        "$command""#,
+    );
+    let seen = rig.see(&json!({}), &run());
+    assert_eq!(phases(&seen), ["preflight"], "the one that was really started");
+    assert_eq!(seen.strangers.len(), 1, "{:?}", seen.strangers);
+    assert!(seen.strangers[0].command.contains("python3"), "{:?}", seen.strangers);
+}
+
+#[test]
+fn a_phase_that_waits_for_the_halt_stays_until_it_has_answered() {
+    let rig = Rig::new(PLAIN).script("halt.sh", "sleep 0.6; touch halted").with("halt", json!(["sh", "{dir}/halt.sh"]));
+    let seen = rig
+        .see(&json!({ "design": [["until_halted", { "exit": 0 }]] }), &json!([{ "run": { "halt_during": "design" } }]));
+    let design = seen.attempts.iter().find(|attempt| attempt.phase == "design").expect("it started");
+    let stayed = design.ended.expect("it ended") - design.started;
+    assert!(stayed >= 600 + 500, "the halt, and ten polls: {stayed} ms");
+    assert_eq!(seen.steps[0].end, ProcessEnd::Exited(0));
+}
+
+#[test]
+fn a_phase_that_is_started_again_and_again_is_cut_long_before_its_budget() {
+    let rig = Rig::new(r#"command=$(plan "$1" | sed -n '1s/^[a-z]* //p'); while :; do "$command"; done"#);
+    let seen = rig.see(&json!({}), &run());
+    assert!(matches!(seen.steps[0].end, ProcessEnd::Runaway(17..)), "{:?}", seen.steps[0].end);
+    assert!(seen.orphans.is_empty());
+}
+
+#[test]
+fn an_edit_leaves_a_checkpoint_in_the_format_that_it_had() {
+    let text = "{\"phase\": \"design\", \"summary\": \"s\", \"exit_code\": 0}";
+    let steps = json!([{ "run": {} }, { "edit": { "path": ".loa-checkpoint/design.yaml", "remove": ["summary"] } }]);
+    let seen = Rig::new(&format!("mkdir .loa-checkpoint; printf '%s' '{text}' > .loa-checkpoint/design.yaml"))
+        .see(&json!({}), &steps);
+    let edited = seen.steps[1].edited.as_ref().expect("it was there");
+    assert_eq!((edited.before.as_str(), edited.after.as_str()), (text, "{\"phase\": \"design\", \"exit_code\": 0}"));
+    assert_eq!(seen.steps[1].checkpoints["design.yaml"].text, edited.after);
+}
+
+#[test]
 fn a_hang_costs_its_budget_and_leaves_nothing() {
     let seen = Rig::new(PLAIN).budget(300).see(&json!({ "audit": [["hang"]] }), &run());
     let step = &seen.steps[0];
@@ -375,7 +426,7 @@ fn an_edit_changes_the_keys_it_names_and_nothing_else() {
         "steps": [edit("a.yaml"), edit("b.yaml"), edit("none.yaml")],
     }));
     let drawn = seen.drawn["n"].as_str().expect("a word");
-    let expected = format!("phase: design\nexit_code: 0\ncreated_at: \"2026-01-31T14:00:00Z\"\nword: {drawn}\n");
+    let expected = format!("phase: design\nexit_code: 0\ncreated_at: \"2026-01-31T14:00:00Z\"\nword: \"{drawn}\"\n");
     let laid = &seen.steps[2].laid;
     assert_eq!((laid["a.yaml"].text.as_str(), laid["b.yaml"].text.as_str()), (expected.as_str(), "- no\n- mapping\n"));
     assert!(!laid.contains_key("none.yaml"));
@@ -398,7 +449,7 @@ fn the_environment_is_an_allow_list() {
     let seen = rig.see_case(json!({ "config": config, "steps": run() }));
     // The shell adds some of its own.
     let allowed =
-        ["CONTEXT_SOFT_LIMIT", "HOME", "LANG", "LOA_CONFORM_CASE", "LOA_OPERATOR", "MINE", "PATH", "PWD", "TMPDIR"];
+        ["CONTEXT_SOFT_LIMIT", "HOME", "LANG", "LOA_OPERATOR", "MINE", "PATH", "PWD", "TMPDIR", "WORKSPACE_MARK"];
     let names: Vec<_> = said(&seen, 0).into_iter().filter(|name| !["OLDPWD", "SHLVL", "_"].contains(name)).collect();
     assert_eq!(names, allowed);
 }

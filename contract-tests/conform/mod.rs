@@ -64,6 +64,12 @@ pub(crate) const IDLE: (&str, &str) = (
     "{runtime: idle, version: ['true'], run: ['true'], \
      expect: {exit-codes: None, checkpoints: None, context-signals: None, escalation: None}}",
 );
+/// A manifest that does not say what it earns.
+pub(crate) fn without_expectation(manifest: &str) -> String {
+    let (head, _) = manifest.split_once(", expect:").expect("it expects something");
+    format!("{head}}}")
+}
+
 pub(crate) const GONE: (&str, &str) = ("gone", "{runtime: gone, version: [no-such-program], run: [no-such-program]}");
 
 pub(crate) fn score(suite: &TempDir, arguments: &[&str]) -> Command {
@@ -119,9 +125,25 @@ fn named_runtimes_are_held_against_the_contract() {
     score(&suite, &["loop", "--strict-claims"]).assert().code(5);
     let path = suite.path().join("runtimes/loop/manifest.yaml");
     score(&suite, &[path.to_str().expect("UTF-8")]).assert().code(0).stdout(contains("conforms to what was asked"));
-    let path = suite.path().join("runtimes/idle/manifest.yaml");
-    let path = path.to_str().expect("UTF-8");
-    score(&suite, &[path]).assert().code(1).stdout(contains(format!("next: loa-conform score {path}")));
+}
+
+/// A manifest of one's own says what it earns; one that says nothing is held against the contract.
+#[test]
+fn a_manifest_of_ones_own_is_held_against_what_it_expects_and_else_against_the_contract() {
+    let (name, met) = IDLE;
+    let suite = suite(&[IDLE]);
+    let path = suite.path().join("runtimes").join(name).join("manifest.yaml");
+    for (manifest, code, said) in [
+        (met.to_owned(), 0, "earned what its manifest expects, which is not all that the contract asks"),
+        (met.replace("exit-codes: None", "exit-codes: Partial"), 1, "earned something else than its manifest expects"),
+        (met.replace("exit-codes: None, ", ""), 1, "does not conform"),
+        (without_expectation(met), 1, "does not conform"),
+    ] {
+        fs::write(&path, manifest).expect("a file");
+        let path = path.to_str().expect("UTF-8");
+        let found = score(&suite, &[path]).assert().code(code).stdout(contains(said));
+        found.stdout(contains(format!("next: loa-conform score {path}")));
+    }
 }
 
 #[test]
@@ -199,18 +221,19 @@ fn the_readme_is_written_by_the_program() {
     let suite = suite(&[GOOD]);
     score(&suite, &["loop"]).assert().code(0);
     let readme = suite.path().join("README.md");
-    let write = |arguments: &[&str]| {
+    let write_of = |report: &str, arguments: &[&str]| {
         let mut command = conform(&["readme"]);
         command.args(arguments).arg("--readme").arg(&readme).arg("--suite").arg(suite.path());
         command
             .arg("--report")
-            .arg(suite.path().join("out/report.json"))
+            .arg(suite.path().join("out").join(report))
             .arg("--agents")
             .arg(suite.path().join("none"))
             .arg("--driven")
             .arg(suite.path().join("driven"));
         command.assert()
     };
+    let write = |arguments: &[&str]| write_of("report.json", arguments);
     write(&[]).code(66);
     fs::write(&readme, "# Title\n<!-- loa:claims -->\n<!-- /loa:claims -->\n").expect("a file");
     write(&[]).code(78).stderr(contains("loa:matrix"));
@@ -243,7 +266,8 @@ fn the_readme_is_written_by_the_program() {
     fs::write(suite.path().join("cases/x-001-a.yaml"), CASE.replace("Every", "Each")).expect("a file");
     write(&["--check"]).code(1).stderr(contains("the suite is").and(contains("run `loa-conform score`")));
     score(&suite, &["loop", "--only", "X"]).assert().code(0);
-    write(&[]).code(1).stderr(contains("no rating"));
+    write_of("part/report.json", &[]).code(1).stderr(contains("no rating"));
+    write(&[]).code(1).stderr(contains("the suite is"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Expectation, Feature};
+use super::{Expectation, Feature, Situation};
 use crate::contract::vocabulary;
 
 /// One file under `contract-tests/cases/`, whose stem equals `id`.
@@ -42,6 +42,9 @@ pub struct Case {
     /// Keys of `.loa.config.yaml`, dotted; null removes one of the judge's own defaults.
     #[serde(default)]
     pub config: BTreeMap<String, serde_json::Value>,
+    /// Where the limits of the context stand that `config` sets.
+    #[serde(default, skip_serializing_if = "Limits::is_usual")]
+    pub limits: Limits,
     /// Files laid into the workspace before the first step: path to content.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
@@ -52,8 +55,13 @@ pub struct Case {
     /// What each attempt of a phase does; the last entry serves every later attempt. A phase not named exits 0.
     #[serde(default)]
     pub phases: BTreeMap<String, Vec<Vec<Act>>>,
-    /// What the judge does, in order.
+    /// What the judge does, in order; nothing in a case that says `wherever`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
+    /// The situation in which the expectations must hold, in whatever was seen of any other case. Such a case does nothing by
+    /// itself and is judged last, from what was seen of all that were run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wherever: Option<Situation>,
     /// What must be seen; every entry is checked, and all must hold.
     pub expect: Vec<Expectation>,
 }
@@ -64,6 +72,24 @@ pub struct Case {
 pub enum WayIn {
     /// `LOA_RESULT_FILE` is set in the environment of the phase.
     ResultFile,
+}
+
+/// Where the limits of the context stand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limits {
+    /// In the configuration, and in the environment as `CONTEXT_SOFT_LIMIT` and `CONTEXT_HARD_LIMIT`.
+    #[default]
+    Both,
+    /// In the configuration alone.
+    Configuration,
+}
+
+impl Limits {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_usual(&self) -> bool {
+        *self == Self::Both
+    }
 }
 
 /// How time passes in a case; stands with the verdict.
@@ -131,6 +157,8 @@ pub enum Act {
     Delete(String),
     /// Waits, in milliseconds.
     Sleep(u64),
+    /// Waits until the runtime's `halt` has answered, and ten polls more, in which it must heed it.
+    UntilHalted,
     /// Leaves a grandchild in the phase's process group that sleeps for ever.
     Spawn,
     /// Ends with this code (a number, or a drawn `$name`).

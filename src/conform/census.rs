@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 
@@ -60,6 +61,53 @@ pub(super) fn below_us() -> Vec<Resident> {
     let all = processes();
     let found = all.iter().filter(|(pid, status)| status.lives && above(**pid, &all).any(|parent| parent == own()));
     found.map(|(pid, status)| Resident { pid: *pid, began: status.began, command: command_line(*pid) }).collect()
+}
+
+/// Who stands at the other end of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Peer {
+    /// The host does not show its processes.
+    Unseen,
+    /// It has ended already.
+    Gone,
+    /// A living process.
+    Lives(Speaker),
+}
+
+impl Peer {
+    /// The process of a number, where the kernel told one.
+    pub(super) fn of(pid: Option<i32>) -> Self {
+        let Some(pid) = pid.filter(|_| Status::of(own()).is_some()) else { return Self::Unseen };
+        let Some(status) = Status::of(pid).filter(|status| status.lives) else { return Self::Gone };
+        let program = file_of(Path::new(&format!("/proc/{pid}/exe")));
+        Self::Lives(Speaker { process: Resident { pid, began: status.began, command: command_line(pid) }, program })
+    }
+}
+
+/// A living process that speaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Speaker {
+    pub(super) process: Resident,
+    /// The file that it runs, when the kernel tells it.
+    program: Option<(u64, u64)>,
+}
+
+impl Speaker {
+    /// Whether it runs this program.
+    pub(super) fn runs(&self, program: &Path) -> bool {
+        self.program.is_some() && self.program == file_of(program)
+    }
+
+    /// What tells it from every other process, also from one that gets its number later.
+    pub(super) fn identity(&self) -> (i32, u64) {
+        (self.process.pid, self.process.began)
+    }
+}
+
+/// Which file a path leads to.
+fn file_of(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// What `/proc/<pid>/stat` says.

@@ -41,6 +41,9 @@ pub struct ConformanceReport {
     /// Cases that match this pattern were not run; such a report is no rating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip: Option<String>,
+    /// Only the cases of this column, and what they presuppose, were run; only this column is rated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<Column>,
     /// Only clauses down to this level, and what they presuppose, were judged; such a report is no rating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
@@ -299,7 +302,8 @@ impl ConformanceReport {
     /// Which cases were asked for.
     #[must_use]
     pub fn selection(&self) -> Selection {
-        Selection { only: self.only.clone(), skip: self.skip.clone(), level: self.level, quick: self.quick }
+        let (only, skip) = (self.only.clone(), self.skip.clone());
+        Selection { only, skip, column: self.column, level: self.level, quick: self.quick }
     }
 
     /// A clause of the ledger.

@@ -113,7 +113,7 @@ fn filled_act(act: &Act, drawn: &BTreeMap<String, Value>) -> Act {
         Act::Delete(path) => Act::Delete(text(path)),
         Act::Exit(code) => Act::Exit(names::value(drawn, code)),
         Act::Die(signal) => Act::Die(text(signal)),
-        Act::Usage(_) | Act::Sleep(_) | Act::Spawn | Act::Hang => act.clone(),
+        Act::Usage(_) | Act::Sleep(_) | Act::UntilHalted | Act::Spawn | Act::Hang => act.clone(),
     }
 }
 

@@ -101,7 +101,26 @@ pub enum Expectation {
     Surfaced {
         /// The phase.
         phase: String,
+        /// What was said since the phase's last start counts, too: a runtime may tell of a timeout before it ends the phase.
+        #[serde(default)]
+        from_start: bool,
     },
+    /// After the phase had ended, the runtime did not break down, and something shows that it decided to stop: it ended
+    /// with 2 or waits, or a report, a checkpoint or a line of its output names the phase.
+    Decided {
+        /// The phase.
+        phase: String,
+    },
+    /// The phase ended with this code, and was not started again in the same step.
+    NotAgain {
+        /// The phase.
+        phase: String,
+        /// The code: a number, or a name that stands for one.
+        code: serde_json::Value,
+    },
+    /// No phase started while another was running, in the step that the situation came up in, or in the last that drove the
+    /// runtime.
+    OneAtATime,
     /// The output, its lines joined by line feeds, matches a pattern; the probe's own output is cut out first.
     Says {
         /// Only output after the last end of this phase counts; all of it when absent.
@@ -244,6 +263,10 @@ pub enum Expectation {
     Reopened {
         /// The phase.
         phase: String,
+        /// What started since this step counts as well, for a runtime may begin at once where it is asked; that step alone
+        /// when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<usize>,
         /// Which step, counted from 0.
         step: usize,
     },

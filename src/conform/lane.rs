@@ -20,8 +20,8 @@ pub(super) struct Task {
     pub(super) timing: bool,
 }
 
-/// What came of a task: a verdict for each of its cases, and what was seen the first time.
-pub(super) type Done<S> = (Vec<(usize, CaseReport)>, S);
+/// What came of a task: a verdict for each of its cases, and what was seen for it, each with the case whose scenario it is.
+pub(super) type Done<S> = (Vec<(usize, CaseReport)>, Vec<(usize, S)>);
 
 /// Performs every task, so many at once. What is finished stays finished, whatever happens to the others.
 pub(super) fn run<S: Send>(

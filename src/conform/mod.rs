@@ -18,6 +18,7 @@ mod conformance;
 mod defect;
 mod draw;
 mod driver;
+mod edit;
 mod expect;
 mod expectation;
 mod feature;
@@ -38,6 +39,7 @@ mod rig;
 mod runtime;
 mod selection;
 mod sighting;
+mod situation;
 mod suite;
 mod survey;
 mod timeline;
@@ -56,7 +58,7 @@ pub use agent::{
 };
 pub use baseline::{Baseline, Complaint, KnownRed, Staleness};
 pub use bundle::{Bundle, BundleError, Discrepancy, Exhibit, Flaw, Recorder, Verification, verify};
-pub use case::{Act, Case, Draw, Drive, Knob, Step, TimeMethod, WayIn};
+pub use case::{Act, Case, Draw, Drive, Knob, Limits, Step, TimeMethod, WayIn};
 pub use cell::Cell;
 pub use checkup::{Health, Symptom, checkup, trials};
 pub use claims::{ChecklistItem, Claim, ClaimWord, Claims};
@@ -68,14 +70,14 @@ pub use draw::{DrawError, draw};
 pub use driver::{
     CHAMBER, Chamber, ChamberError, Happening, Identity, Interruption, Isolation, Spec, environment, keep,
 };
-pub use expect::{Evidence, judge, unobservable};
+pub use expect::{Evidence, everywhere, judge, unobservable};
 pub use expectation::{AcceptedCount, Expectation, Moment};
 pub use feature::{CompactorWay, Feature};
 pub use manifest::{Argv, Attestation, CellWord, KnobWay, Manifest, Sight, UsageWay};
 pub use matcher::{AcceptedValue, Matcher, ValueType};
 pub use observation::{
-    AttemptSeen, CompactorSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd, ProcessSeen,
-    ReportSeen, StepSeen, UsageSeen,
+    AttemptSeen, CompactorSeen, EditSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd,
+    ProcessSeen, ReportSeen, StepSeen, UsageSeen,
 };
 pub use probe::probe;
 pub use profile::{CaseDocument, Head, ManifestDocument, Profile, Seen};
@@ -86,6 +88,7 @@ pub use reproducer::{Dir, Reproducer};
 pub use rig::{AgentRig, RigOptions, identify, observe, withdraw};
 pub use runtime::RuntimeProfile;
 pub use selection::Selection;
+pub use situation::Situation;
 pub use suite::{
     ADAPTER_ANSWER, ADAPTER_ASK, AGENT_CASE, AGENT_MANIFEST, BASELINE, CONFORMANCE_REPORT, CONTRACT_CASE,
     CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONTRACT_LEDGER, Candidate, CandidateError, Defects, FILL_IN, Files, Finding,

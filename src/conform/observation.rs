@@ -32,6 +32,9 @@ pub struct Observation {
     pub events: Vec<EventSeen>,
     /// Processes of the case still alive ten polls after the last step, and then ended by the judge.
     pub orphans: Vec<ProcessSeen>,
+    /// Processes that spoke to the judge as if they were phases, and were none, or a second time. Nothing that they said counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strangers: Vec<ProcessSeen>,
     /// Why the rig itself failed, if it did: the case is then a harness error.
     pub rig_error: Option<String>,
     /// The case's folder, when it was asked to stay.
@@ -42,7 +45,7 @@ pub struct Observation {
 /// What a step did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepSeen {
-    /// `run`, `resume`, `resolve`, `state`, `write`, `delete` or `fresh`.
+    /// `run`, `resume`, `resolve`, `state`, `write`, `delete`, `edit` or `fresh`.
     pub verb: String,
     /// What was started; empty for steps that start nothing.
     pub argv: Vec<String>,
@@ -62,6 +65,20 @@ pub struct StepSeen {
     pub reports: Vec<ReportSeen>,
     /// The files that the judge laid or a step wrote, after the step: path to content, absent when gone.
     pub laid: BTreeMap<String, FileSeen>,
+    /// What the judge changed in a file, when the step is an `edit` and there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<EditSeen>,
+}
+
+/// A file that the judge changed in place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EditSeen {
+    /// The file, below the workspace.
+    pub path: String,
+    /// What it held.
+    pub before: String,
+    /// What it holds now.
+    pub after: String,
 }
 
 /// How a process of a verb ended. A signal is never an exit code.
@@ -76,8 +93,12 @@ pub enum ProcessEnd {
     KilledAsPlanned,
     /// It had settled: its report is out, nothing runs, it waits for its human; the judge ended it.
     Waiting,
-    /// By the judge, because the step's budget was over.
+    /// By the judge, because nothing had happened for the whole of the step's budget.
     OutOfBudget,
+    /// By the judge, because the largest budget was over although phases still started and ended: nothing is known.
+    TooSlow,
+    /// By the judge, because it had started one phase so many times in the step that no reading of the contract allows it.
+    Runaway(usize),
     /// It could not be started: why.
     NotStarted(String),
     /// The manifest's adapter was at fault: what it did, and what was expected. Nothing is known of the runtime.

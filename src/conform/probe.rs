@@ -19,8 +19,8 @@ use crate::system::files::{self, Appender, Privacy};
 use crate::system::process::Command;
 use crate::system::{env, scratch};
 
-/// The variable that marks every process of a case.
-pub(super) const MARK: &str = "LOA_CONFORM_CASE";
+/// The variable that marks every process of a case. Its name says nothing of a judge, for nobody is to behave well only there.
+pub(super) const MARK: &str = "WORKSPACE_MARK";
 /// Where a phase may leave its result, by the design.
 const RESULT_FILE: &str = "LOA_RESULT_FILE";
 /// Where a phase appends its signals, by the design.
@@ -111,9 +111,7 @@ fn say(mut judge: &UnixStream, words: &impl Serialize) -> io::Result<()> {
 }
 
 fn hello(phase: &str) -> Hello {
-    let promised = |name: &str| {
-        (name.starts_with("LOA_") || name.starts_with("CONTEXT_")) && name != MARK && !name.starts_with("LOA_CONFORM")
-    };
+    let promised = |name: &str| (name.starts_with("LOA_") || name.starts_with("CONTEXT_")) && name != MARK;
     let env = env::vars().into_iter().filter(|(name, _)| promised(name)).collect();
     let cwd = env::current_dir().map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default();
     let memories = env::var(MEMORY_FILE).and_then(|path| files::read(Path::new(&path), LONGEST_MEMORIES).ok());

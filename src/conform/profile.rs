@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    Attestation, CellWord, Check, Column, CommandReport, Evidence, ProfileName, Reason, SettingReport, TimeMethod,
-    TimelineMark,
+    Attestation, CellWord, Check, Clause, Column, CommandReport, Evidence, Outcome, ProfileName, Reason, SettingReport,
+    TimeMethod, TimelineMark,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
@@ -36,6 +36,17 @@ pub trait Profile: Debug + Clone + Copy + PartialEq + Send + Sync + 'static {
 
     /// Why nothing of this case can be seen of a candidate with this manifest, if so: known before anything is run.
     fn unobservable(case: &Self::Case, manifest: &Self::Manifest) -> Option<Check>;
+
+    /// Judges a case that is about every other: from what was seen of these, in their order. Never empty.
+    fn everywhere(
+        _case: &Self::Case,
+        _clause: &Clause,
+        _manifest: &Self::Manifest,
+        _all: &[(&Self::Case, &Self::Seen)],
+        _control: Option<&Self::Seen>,
+    ) -> Vec<Check> {
+        vec![Check::new(Outcome::HarnessError, Reason::RigFailed, "a case of its own", "this profile has no others")]
+    }
 
     /// Whether the manifest claims what a clause with `when: claimed` is about.
     fn claims(_case: &Self::Case, column: Column, manifest: &Self::Manifest) -> bool {
@@ -64,6 +75,16 @@ pub trait CaseDocument: Debug + Clone + PartialEq + Serialize + DeserializeOwned
 
     /// Whether nothing goes wrong in it and nothing is asked but one plain run.
     fn is_plain(&self) -> bool;
+
+    /// Whether it does nothing by itself, and is about what was seen of every other case.
+    fn is_everywhere(&self) -> bool {
+        false
+    }
+
+    /// The names that stand for something in it without having been drawn.
+    fn bound(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// Whether it must not share the machine with many others.
     fn measures_time(&self) -> bool;

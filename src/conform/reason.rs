@@ -38,6 +38,8 @@ vocabulary! {
         NoCompactor = "no-compactor",
         /// This machine has no clock that runs faster.
         NoFastClock = "no-fast-clock",
+        /// In none of the cases that were run did the situation come up that it is about.
+        NoOccasion = "no-occasion",
         /// The machine was too slow for what an accelerated clock is to show.
         TooSlow = "too-slow",
         /// The runtime gives its phases no file for their results.
@@ -46,6 +48,8 @@ vocabulary! {
         NoSight = "no-sight",
         /// The runtime started no phase at all in the whole case.
         NothingStarted = "nothing-started",
+        /// Something else than the judge's own program said that a phase had started.
+        Forged = "forged",
         /// The phase never started.
         NeverStarted = "never-started",
         /// The phase started, but never ended.
@@ -76,6 +80,10 @@ vocabulary! {
         EndedBySignal = "ended-by-signal",
         /// The runtime ended with another code.
         WrongExitCode = "wrong-exit-code",
+        /// The runtime broke down.
+        BrokeDown = "broke-down",
+        /// The runtime stopped, and nothing shows that it decided to.
+        NoDecision = "no-decision",
         /// No checkpoint where there must be one.
         NoCheckpoint = "no-checkpoint",
         /// A checkpoint where there must be none.

@@ -12,6 +12,8 @@ use super::workspace::{GIT_CONFIG, configuration, quoted};
 use super::{Act, Argv, Case, CaseReport, Clause, DrawError, Drive, Manifest, RigOptions, Step, UsageWay, Verb, names};
 use crate::contract::Phase;
 
+/// How long a phase stays that the judge holds until the runtime has heeded a halt, in milliseconds.
+const UNTIL_HALTED: u64 = 3000;
 /// What every phase does before its acts.
 const PHASE_HEAD: &str = include_str!("reproducer/phase.sh");
 /// What the script does before its steps.
@@ -160,6 +162,7 @@ impl Reproducer<'_> {
             Act::Write { path, content } => format!("lay \"$WORKSPACE\"/{} {}", quoted(path), quoted(content)),
             Act::Delete(path) => format!("rm -f \"$WORKSPACE\"/{}", quoted(path)),
             Act::Sleep(millis) => format!("reached; sleep {}", seconds(*millis)),
+            Act::UntilHalted => format!("reached; sleep {}", seconds(UNTIL_HALTED)),
             Act::Spawn => "sleep 600 </dev/null >/dev/null 2>&1 &".to_owned(),
             Act::Exit(code) => format!("ends {code}"),
             Act::Die(signal) => format!("dies {}", signal.strip_prefix("SIG").unwrap_or(signal)),
@@ -183,9 +186,9 @@ impl Reproducer<'_> {
     fn verbs(&self, text: &mut String, script: &Script) {
         line(text, "\ngiven() {");
         line(text, "    env -i PATH=\"$JUDGE_DIR:$PATH\" LANG=\"${LANG:-C.UTF-8}\" HOME=\"$ROOT/home\" \\");
-        line(text, "        TMPDIR=\"$ROOT/tmp\" LOA_OPERATOR=ai LOA_CONFORM_CASE=\"$ROOT\" \\");
+        line(text, "        TMPDIR=\"$ROOT/tmp\" LOA_OPERATOR=ai WORKSPACE_MARK=\"$ROOT\" \\");
         for (name, value) in given(self.case, self.manifest, &script.config) {
-            line(text, &format!("        {name}={} \\", word(&value)));
+            line(text, &format!("        {}={} \\", variable(&name), word(&value)));
         }
         line(text, "        \"$@\"\n}");
         let halt =
@@ -282,6 +285,12 @@ fn word(template: &str) -> String {
             before + shell + &after
         }
     }
+}
+
+/// The name of a variable as a word of a shell, whatever a manifest calls it.
+fn variable(name: &str) -> String {
+    let is_plain = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    if is_plain { name.to_owned() } else { quoted(name) }
 }
 
 #[cfg(test)]

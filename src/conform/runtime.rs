@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::profile::{CaseDocument, Head, ManifestDocument, Profile, Seen};
 use super::suite::{CONTRACT_CASE, RUNTIME_MANIFEST};
 use super::{
-    Attestation, Case, CellWord, Check, Column, Drive, Evidence, Expectation, Manifest, Observation, ProfileName, Step,
-    TimeMethod, TimelineMark, expect, timeline,
+    Attestation, Case, CellWord, Check, Clause, Column, Drive, Evidence, Expectation, Manifest, Observation,
+    ProfileName, Step, TimeMethod, TimelineMark, expect, situation, timeline,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
@@ -30,6 +30,16 @@ impl Profile for RuntimeProfile {
         expect::judge(evidence)
     }
 
+    fn everywhere(
+        case: &Case,
+        clause: &Clause,
+        manifest: &Manifest,
+        all: &[(&Case, &Observation)],
+        control: Option<&Observation>,
+    ) -> Vec<Check> {
+        expect::everywhere(case, clause, manifest, all, control)
+    }
+
     fn claims(case: &Case, column: Column, manifest: &Manifest) -> bool {
         let claimed = || manifest.claims.get(&column).is_some_and(|word| *word != CellWord::None);
         case.feature.map_or_else(claimed, |feature| manifest.features.contains(&feature))
@@ -47,6 +57,9 @@ impl CaseDocument for Case {
     }
 
     fn scenario(&self) -> Self {
+        if self.is_everywhere() {
+            return self.clone();
+        }
         let (id, clause, title) = Default::default();
         let (needs, requires, expect) = Default::default();
         Self { id, clause, title, needs, requires, feature: None, expect, ..self.clone() }
@@ -62,6 +75,14 @@ impl CaseDocument for Case {
             && self.steps == [Step::Run(Drive::default())]
     }
 
+    fn is_everywhere(&self) -> bool {
+        self.wherever.is_some()
+    }
+
+    fn bound(&self) -> &'static [&'static str] {
+        if self.is_everywhere() { &situation::BOUND } else { &[] }
+    }
+
     fn measures_time(&self) -> bool {
         let waits = self.expect.iter().any(|it| matches!(it, Expectation::Backoff { .. }));
         waits || self.time != TimeMethod::Real
@@ -69,8 +90,12 @@ impl CaseDocument for Case {
 
     fn faults(&self) -> Vec<Diagnostic> {
         let mut wrong = Vec::new();
-        if self.expect.is_empty() || self.steps.is_empty() {
+        if self.expect.is_empty() || self.steps.is_empty() && !self.is_everywhere() {
             wrong.push(Diagnostic::error("case-empty", "a case without steps or expectations judges nothing"));
+        }
+        if self.is_everywhere() && !self.does_nothing() {
+            let message = "a case that is about every other does nothing by itself: it has no steps, draws and phases";
+            wrong.push(Diagnostic::error("case-everywhere", message).of("/wherever"));
         }
         let vacuous = self.expect.iter().filter_map(vacuity);
         wrong.extend(vacuous.map(|why| Diagnostic::error("case-vacuous", why).of("/expect")));
@@ -79,6 +104,14 @@ impl CaseDocument for Case {
 
     fn expectations(&self) -> Value {
         serde_json::to_value(&self.expect).expect("an expectation is plain data")
+    }
+}
+
+impl Case {
+    /// Whether nothing is given and nothing is done.
+    fn does_nothing(&self) -> bool {
+        let given = self.config.is_empty() && self.files.is_empty() && self.knobs.is_empty() && self.draw.is_empty();
+        given && self.phases.is_empty() && self.steps.is_empty() && self.compactor.is_none() && self.requires.is_empty()
     }
 }
 

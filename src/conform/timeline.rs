@@ -131,7 +131,9 @@ fn step(step: &StepSeen) -> TimelineMark {
         ProcessEnd::Signalled(signal) => (format!(" died by {signal}"), None),
         ProcessEnd::KilledAsPlanned => (" was killed as planned".to_owned(), None),
         ProcessEnd::Waiting => (" waits for its human".to_owned(), None),
-        ProcessEnd::OutOfBudget => (" did not end and was ended by the judge".to_owned(), None),
+        ProcessEnd::TooSlow | ProcessEnd::Runaway(_) | ProcessEnd::OutOfBudget => {
+            (" did not end and was ended by the judge".to_owned(), None)
+        }
         ProcessEnd::NotStarted(why) => (format!(" could not be started: {why}"), None),
         ProcessEnd::AdapterFailed(why) => (format!(" was not done: {why}"), None),
         ProcessEnd::NoVerb => (": the manifest has no such verb".to_owned(), None),

@@ -139,6 +139,11 @@ impl Check {
         self
     }
 
+    pub(super) fn in_case(mut self, case: &str) -> Self {
+        self.place.case = Some(case.to_owned());
+        self
+    }
+
     pub(super) fn at_time(mut self, at: Millis) -> Self {
         self.place.at = Some(at);
         self
@@ -149,6 +154,9 @@ impl Check {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
+    /// The case, where the verdict of one rests on those of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<String>,
     /// The step of the case, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<usize>,
@@ -171,7 +179,7 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts = Vec::new();
+        let mut parts: Vec<String> = self.case.iter().map(|case| format!("case {case}")).collect();
         if let Some(file) = &self.file {
             parts.push(match &self.pointer {
                 Some(pointer) => format!("{file} at {pointer}"),

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
+use super::EditSeen;
 use super::draw::Script;
+use super::edit::edited;
 use super::probe::COMPACTOR;
 use super::{journal, sighting};
 use crate::contract::Phase;
@@ -33,6 +35,8 @@ pub(super) enum LabError {
     Scratch(#[from] ScratchError),
     #[error("cannot write the configuration")]
     Config(#[from] serde_yaml::ser::Error),
+    #[error("{0}: {1}")]
+    Edit(String, String),
     #[error("the folder {} has a name that the plan cannot spell", .0.display())]
     Name(PathBuf),
 }
@@ -49,7 +53,7 @@ pub(super) struct Lab {
 impl Lab {
     /// Lays the parts that all workspaces of the case share; `judge` is the judge's own program.
     pub(super) fn new(judge: &Path, keep: bool) -> Result<Self, LabError> {
-        let owner = scratch::folder("loa-conform-")?;
+        let owner = scratch::folder("case-")?;
         let root = owner.path().canonicalize().unwrap_or_else(|_| owner.path().to_path_buf());
         let owner = if keep {
             let _kept = owner.keep();
@@ -82,19 +86,21 @@ impl Lab {
         scratch::lay(&self.workspace().join(path), content.as_bytes())
     }
 
-    /// Changes top-level keys of a YAML mapping of the workspace. Where there is no mapping, it does nothing: what the
-    /// runtime failed to leave, nobody can edit.
+    /// Changes top-level keys of a YAML or JSON mapping of the workspace in place. Where there is no mapping, it does nothing:
+    /// what the runtime failed to leave, nobody can edit. What the file held, and holds now.
     pub(super) fn edit(
         &mut self,
         path: &str,
         set: &BTreeMap<String, Value>,
         remove: &[String],
-    ) -> Result<(), LabError> {
-        let text = journal::file(&self.workspace().join(path)).map(|file| file.text);
-        let Some(Value::Object(mut mapping)) = text.and_then(|text| sighting::yaml(&text)) else { return Ok(()) };
-        mapping.retain(|key, _| !remove.contains(key));
-        mapping.extend(set.clone());
-        Ok(self.write(path, &serde_yaml::to_string(&mapping)?)?)
+    ) -> Result<Option<EditSeen>, LabError> {
+        let Some(before) = journal::file(&self.workspace().join(path)).map(|file| file.text) else { return Ok(None) };
+        if !sighting::yaml(&before).is_some_and(|document| document.is_object()) {
+            return Ok(None);
+        }
+        let after = edited(&before, set, remove).map_err(|why| LabError::Edit(path.to_owned(), why))?;
+        self.write(path, &after)?;
+        Ok(Some(EditSeen { path: path.to_owned(), before, after }))
     }
 
     /// The files of the workspace that the judge laid.

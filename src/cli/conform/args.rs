@@ -12,7 +12,7 @@ use super::repro::Repro;
 use super::skeleton::NewRuntime;
 use super::stability::Stability;
 use crate::cli::exit::SHARED_CODES;
-use crate::conform::{Level, ProfileName, Selection};
+use crate::conform::{Column, Level, ProfileName, Selection};
 use crate::contract::UnknownWord;
 
 /// Drives any runtime as a black box and scores it against Loa's runtime contract, clause by clause
@@ -37,7 +37,7 @@ Examples:
   loa-conform variants                      is the judge awake?
   loa-conform model --script fixtures/models/tool.yaml";
 
-const OWN_CODES: &str = "  0    conforms; in a survey: every runtime that started earned what it should
+const OWN_CODES: &str = "  0    conforms; in a survey, or as a manifest of yours expects: earned what it should
   1    does not conform, or differs, or a required runtime could not run
   3    incomplete: too little was measured to say
   4    the judge itself failed
@@ -132,6 +132,9 @@ pub(super) struct Score {
     /// Never run cases whose id, or whose clause, begins so; the result is incomplete
     #[arg(long, value_name = "PATTERN")]
     pub(super) skip: Option<String>,
+    /// Run only the cases of this column, and what they presuppose; it alone is rated
+    #[arg(long, value_name = "NAME")]
+    pub(super) column: Option<Column>,
     /// Judge only clauses that bind so much or more
     #[arg(long, value_name = "must|should|may|ext", value_parser = level)]
     pub(super) level: Option<Level>,
@@ -181,8 +184,8 @@ pub(super) struct Score {
 impl Score {
     /// Which cases are asked for.
     pub(super) fn selection(&self) -> Selection {
-        let Self { only, skip, level, quick, .. } = self;
-        Selection { only: only.clone(), skip: skip.clone(), level: *level, quick: *quick }
+        let Self { only, skip, column, level, quick, .. } = self;
+        Selection { only: only.clone(), skip: skip.clone(), column: *column, level: *level, quick: *quick }
     }
 }
 

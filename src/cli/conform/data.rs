@@ -106,7 +106,11 @@ pub(super) fn lint(wish: &Shown) -> Result<ExitStatus, Failure> {
 }
 
 fn lint_of<P: Profile>(wish: &Shown) -> Result<ExitStatus, Failure> {
-    let suite = suite::open::<P>(wish.place.suite.as_deref())?;
+    let beside = suite::being_written(P::NAME).filter(|_| wish.place.suite.is_none());
+    if let Some(folder) = &beside {
+        say(format_args!("{}: the suite that is written here; `--suite` names another", folder.display()));
+    }
+    let suite = suite::open::<P>(wish.place.suite.as_deref().or(beside.as_deref()))?;
     let (clauses, cases, bundled) = (suite.clauses.len(), suite.cases.len(), suite.bundled().count());
     let candidates = format!("{}s", P::NAME);
     let advice = suite.advice();

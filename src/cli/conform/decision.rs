@@ -44,8 +44,9 @@ pub(super) fn decide(report: &ConformanceReport, question: &Question<'_>) -> Exi
     }
     // What an agent is known to break is said clause by clause, so that a part of the suite can be held against it, too.
     let survey = !question.named && (report.profile == ProfileName::Agent || !report.is_partial());
-    let status =
-        worst(running().map(|runtime| if survey { surveyed(report, runtime) } else { judged(report, runtime) }));
+    let known = |runtime: &RuntimeReport| survey || is_held_against_its_own(report, runtime);
+    let one = |runtime| if known(runtime) { surveyed(report, runtime) } else { judged(report, runtime) };
+    let status = worst(running().map(one));
     let all_ran = report.runtimes.iter().all(|runtime| runtime.problem.is_none());
     match status {
         ExitStatus::Success if question.strict_claims && claims_hold(report) == Some(false) => ExitStatus::ClaimsDiffer,
@@ -78,6 +79,17 @@ fn surveyed(report: &ConformanceReport, runtime: &RuntimeReport) -> ExitStatus {
     }
 }
 
+/// Whether a manifest of one's own says what it earns in every column: then this is what was asked, as long as the whole
+/// suite was run.
+fn is_held_against_its_own(report: &ConformanceReport, runtime: &RuntimeReport) -> bool {
+    runtime.path.is_some() && !runtime.expect.is_empty() && runtime.unknowns().is_empty() && !report.is_partial()
+}
+
+/// Whether a runtime was held against its own manifest alone, and the contract asks for more.
+fn is_less_than_asked(report: &ConformanceReport, runtime: &RuntimeReport) -> bool {
+    is_held_against_its_own(report, runtime) && judged(report, runtime) != ExitStatus::Success
+}
+
 /// A named runtime, against the contract: every MUST that was asked for is kept.
 fn judged(report: &ConformanceReport, runtime: &RuntimeReport) -> ExitStatus {
     let asked = |clause: &&ClauseReport| !report.is_partial() || !clause.cases.is_empty();
@@ -90,7 +102,8 @@ fn judged(report: &ConformanceReport, runtime: &RuntimeReport) -> ExitStatus {
         outcome => !outcome.is_green(),
     };
     // With a selection, what is not a MUST was asked for by name too.
-    let others = || runtime.clauses.iter().filter(|clause| report.is_partial() && !clause.cases.is_empty());
+    let by_name = report.is_partial() && report.column.is_none();
+    let others = || runtime.clauses.iter().filter(|clause| by_name && !clause.cases.is_empty());
     if musts().chain(others()).any(|clause| broken(clause.outcome)) {
         ExitStatus::NotConforming
     } else if musts().chain(others()).any(|clause| open(clause.outcome)) {
@@ -158,8 +171,16 @@ pub(super) fn sentence(status: ExitStatus, question: &Question<'_>, report: &Con
         (ExitStatus::NotConforming, _) if question.went_down == Some(true) => {
             "something is worse than in the older report; see above"
         }
+        (ExitStatus::Success, true) if report.runtimes.iter().any(|it| is_less_than_asked(report, it)) => {
+            "earned what its manifest expects, which is not all that the contract asks"
+        }
         (ExitStatus::Success, true) => "conforms to what was asked",
         (ExitStatus::Success, false) => "every candidate that could start earned what it is known to earn",
+        (ExitStatus::NotConforming, true)
+            if report.runtimes.iter().any(|it| is_held_against_its_own(report, it) && !it.surprises().is_empty()) =>
+        {
+            "earned something else than its manifest expects; see the cells"
+        }
         (ExitStatus::NotConforming, true) => {
             "does not conform: something that was asked for is broken or could not start"
         }

@@ -51,6 +51,7 @@ struct Scaffold {
     id: String,
     variant: String,
     needs: Vec<String>,
+    suite: PathBuf,
     ledger: PathBuf,
     /// Whether the clause is not in the ledger yet.
     is_new: bool,
@@ -71,6 +72,7 @@ impl Scaffold {
         Ok(Self {
             id: format!("{}-{name}", clause.to_lowercase()),
             variant: name,
+            suite: wish.suite.clone(),
             ledger: wish.suite.join("ledger").join(format!("{column}.yaml")),
             is_new: known.is_none(),
             clause,
@@ -136,7 +138,10 @@ impl Scaffold {
 
     /// What its author has to do, and no scaffold can.
     fn left(&self, suite: &Suite) -> Vec<String> {
-        let mut left = vec![format!("replace every `{FILL_IN}`; `loa-conform lint --suite …` names the files")];
+        let mut left = vec![format!(
+            "replace every `{FILL_IN}`; `loa-conform lint --suite {}` names the files",
+            self.suite.display()
+        )];
         let untested = |clause: &Clause| clause.untested.is_some();
         if suite.clause(&self.clause).is_some_and(untested) {
             left.push(format!("in {} replace `untested` of {} by `how`", self.ledger.display(), self.clause));

@@ -12,6 +12,7 @@ use super::compare::Ratchet;
 use super::decision::{Question, decide, sentence};
 use super::progress::Display;
 use super::report::{Format, write_beside};
+use super::stored::LONGEST;
 use super::suite;
 use super::trace::trace;
 use crate::cli::console::{print, say};
@@ -23,6 +24,9 @@ use crate::conform::{
 };
 use crate::report;
 use crate::system::{clock, env, files, ids, isolation};
+
+/// The folder beside a whole report in which those of its parts lie.
+const PART: &str = "part";
 
 pub(super) fn score(wish: &Score) -> Result<ExitStatus, Failure> {
     if wish.quick && wish.place.profile == ProfileName::Runtime {
@@ -82,7 +86,7 @@ fn scored<P: Profile, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R
         stale: known.is_some_and(|known| known.apply(&mut report)),
         went_down: ratchet.map_or(Some(false), |ratchet| ratchet.went_down(&report)),
     };
-    let place = write(&report, &wish.out, &wish.format)?;
+    let place = write(&report, &folder_for(&report, &wish.out), &wish.format)?;
     let status = decide(&report, &question);
     show(&report, wish, &place, &sentence(status, &question, &report))?;
     Ok(status)
@@ -146,6 +150,7 @@ fn assemble<P: Profile>(
         date: clock::now().wall(),
         only: wish.only.clone(),
         skip: wish.skip.clone(),
+        column: wish.column,
         level: wish.level,
         quick: wish.quick,
         complete,
@@ -154,6 +159,14 @@ fn assemble<P: Profile>(
         checklist: suite.claims.checklist.clone(),
         runtimes,
     }
+}
+
+/// Where a report belongs: one of a part of the suite, or of a run that was cut short, never takes the place of a whole one.
+fn folder_for(report: &ConformanceReport, out: &Path) -> PathBuf {
+    let is_whole = |report: &ConformanceReport| !report.is_partial() && report.complete;
+    let before = files::read(&out.join("report.json"), LONGEST).ok();
+    let before = before.and_then(|bytes| serde_json::from_slice::<ConformanceReport>(&bytes).ok());
+    if !is_whole(report) && before.is_some_and(|before| is_whole(&before)) { out.join(PART) } else { out.to_path_buf() }
 }
 
 /// Writes the report for machines, for people, and as they were asked for; yields the page for people.

@@ -1,10 +1,10 @@
 //! Opening a suite, and saying what is wrong with it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::console::say;
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{Files, Finding, Profile, Suite};
+use crate::conform::{Files, Finding, Profile, ProfileName, Suite};
 use crate::diag::render::{Source, full};
 
 /// The suite of a folder, or that of the program itself.
@@ -16,6 +16,15 @@ pub(super) fn open<P: Profile>(folder: Option<&Path>) -> Result<Suite<P>, Failur
         })?,
     };
     Suite::load(files).map_err(|findings| wrong(&findings, "the suite is not valid"))
+}
+
+/// The suite that somebody writes in the current folder, where `new` writes, if there is one.
+pub(super) fn being_written(profile: ProfileName) -> Option<PathBuf> {
+    let folder = match profile {
+        ProfileName::Runtime => Path::new("contract-tests"),
+        ProfileName::Agent => Path::new("contract-tests/agent"),
+    };
+    folder.join("ledger").is_dir().then(|| folder.to_path_buf())
 }
 
 /// Prints findings; the failure counts them.

@@ -27,6 +27,7 @@ impl<P: Profile> Rig<P> for Replay<'_, P> {
         let stated = self.stated.runtime(candidate.manifest.name());
         Identity {
             program: Some(PathBuf::new()),
+            parts: Vec::new(),
             version: stated.and_then(|stated| stated.version.clone()),
             built: false,
             problem: stated.and_then(|stated| stated.problem.clone()),

@@ -1,14 +1,15 @@
 //! Where a manifest's program is, how it is called, and which one it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::conform::probe::MARK;
+use crate::conform::suite::{hash_of, sha256};
 use crate::conform::workspace::Lab;
-use crate::conform::{AgentManifest, Argv, Case, CompactorWay, Manifest};
+use crate::conform::{AgentManifest, Argv, Case, CompactorWay, Limits, Manifest};
 use crate::system::process::{Captured, Command, ProcessExit, capture};
 use crate::system::{env, scratch};
 
@@ -34,6 +35,8 @@ const LIMITS: [(&str, &str); 2] = [
 pub struct Identity {
     /// The file that `run` starts, or the adapter's.
     pub program: Option<PathBuf>,
+    /// The other files that the command names, such as the script that an interpreter runs.
+    pub parts: Vec<PathBuf>,
     /// The first line that its `version` printed.
     pub version: Option<String>,
     /// Whether the manifest's `build` had to make it.
@@ -107,6 +110,26 @@ impl Places {
         }
         path().split(':').map(|folder| Path::new(folder).join(&program)).find(|file| file.is_file())
     }
+
+    /// The files that an argv names behind its program, each once.
+    fn parts(&self, argv: &Argv) -> Vec<PathBuf> {
+        let words = self.argv(argv).into_iter().skip(1).filter(|word| word.contains('/'));
+        let files: BTreeSet<PathBuf> = words.map(PathBuf::from).filter(|path| path.is_file()).collect();
+        files.into_iter().collect()
+    }
+}
+
+impl Identity {
+    /// SHA-256 in hex of the program and of everything else that the command names: of one file its own, of several that of
+    /// all, so that another version of a script is another runtime. `None` when one cannot be read.
+    pub(in crate::conform) fn hash(&self) -> Option<String> {
+        let program = hash_of(self.program.as_deref()?)?;
+        let parts: Vec<String> = self.parts.iter().map(|part| hash_of(part)).collect::<Option<_>>()?;
+        if parts.is_empty() {
+            return Some(program);
+        }
+        Some(sha256([vec![program], parts].concat().join("\n").as_bytes()))
+    }
 }
 
 /// Finds a manifest's program, makes it when it is not there, and asks for its version.
@@ -129,6 +152,7 @@ pub(in crate::conform) async fn identify(manifest: &Manifest, dir: &Path, judge:
         identity.problem.get_or_insert(format!("`{name}` is neither beside the judge nor on PATH"));
         return identity;
     }
+    identity.parts = places.parts(start);
     identity.versioned(ask(places.argv(&manifest.version), &spoken(&places, manifest), dir, VERSION_TIME).await)
 }
 
@@ -148,7 +172,8 @@ pub(in crate::conform) async fn identify_agent(
         return Identity { problem: Some(why.clone()), ..Identity::default() };
     }
     let places = Places::new(dir, judge).preferring(programs);
-    let identity = Identity { program: places.locate(&manifest.run), ..Identity::default() };
+    let (program, parts) = (places.locate(&manifest.run), places.parts(&manifest.run));
+    let identity = Identity { program, parts, ..Identity::default() };
     if identity.program.is_none() {
         let name = manifest.run.first().map_or("nothing", String::as_str);
         let problem = format!("`{name}` is neither in {} nor beside the judge nor on PATH", programs.display());
@@ -213,7 +238,8 @@ pub(in crate::conform) fn given(
     manifest: &Manifest,
     config: &BTreeMap<String, Value>,
 ) -> BTreeMap<String, String> {
-    let limit = |key: &str| config.get(key).filter(|limit| !limit.is_null());
+    let told = case.limits == Limits::Both;
+    let limit = |key: &str| config.get(key).filter(|limit| told && !limit.is_null());
     let limits = LIMITS.iter().filter_map(|(name, key)| Some(((*name).to_owned(), limit(key)?.to_string())));
     let knobs = turned(case, manifest).filter_map(|(way, value)| Some((way.env.clone()?, value.to_string())));
     limits.chain(manifest.env.clone()).chain(knobs).collect()
@@ -273,82 +299,4 @@ fn text(path: &Path) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn manifest(more: &Value) -> Manifest {
-        let mut manifest =
-            json!({ "runtime": "x", "version": ["sh", "-c", "echo; echo x 1.2"], "run": ["sh", "{plan}"] });
-        manifest.as_object_mut().expect("a mapping").extend(more.as_object().expect("a mapping").clone());
-        serde_json::from_value(manifest).expect("a manifest")
-    }
-
-    fn ask_who(manifest: &Manifest, dir: &Path) -> Identity {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(identify(manifest, dir, Path::new("/nowhere/loa-conform")))
-    }
-
-    #[test]
-    fn knobs_are_turned_in_the_runtimes_own_unit() {
-        let manifest = manifest(&json!({ "knobs": {
-            "initial_backoff": { "config": "retry.initial_s", "per": 1000 }, "max_backoff": { "env": "MAX" },
-        } }));
-        let case: Case = serde_json::from_value(json!({
-            "id": "x", "clause": "X", "title": "t", "knobs": { "initial_backoff": 300, "max_backoff": 2000 },
-            "steps": [], "expect": [],
-        }))
-        .expect("a case");
-        let lab = Lab::new(Path::new("/judge"), false).expect("laid");
-        assert_eq!(judge_keys(&case, &manifest, &lab), BTreeMap::from([("retry.initial_s".to_owned(), json!(0.3))]));
-        let config = BTreeMap::from([("autonomous_agent.context.soft_limit_tokens".to_owned(), json!(1000))]);
-        let setting = Setting { case: &case, manifest: &manifest, config: &config };
-        let all = environment(&setting, &Places::new(Path::new("/m"), Path::new("/j/loa-conform")), &lab);
-        assert_eq!((all["MAX"].as_str(), all["CONTEXT_SOFT_LIMIT"].as_str()), ("2000", "1000"));
-        assert!(!all.contains_key("CONTEXT_HARD_LIMIT") && !all.contains_key("USER"));
-        assert_eq!(all[MARK], lab.mark());
-    }
-
-    #[test]
-    fn a_program_is_found_beside_the_judge_first() {
-        let place = tempfile::tempdir().expect("a folder");
-        crate::system::scratch::lay_program(&place.path().join("sh"), b"").expect("laid");
-        let beside = Places::new(Path::new("/m"), &place.path().join("loa-conform"));
-        let argv = vec!["sh".to_owned(), "{dir}/x".to_owned(), "{plan}".to_owned()];
-        assert_eq!(beside.argv(&argv), [text(&place.path().join("sh")).as_str(), "/m/x", "{plan}"]);
-        let elsewhere = Places::new(Path::new("/m"), Path::new("/nowhere/loa-conform"));
-        assert_eq!(elsewhere.argv(&argv)[0], "sh");
-        assert!(elsewhere.locate(&argv).expect("on PATH").ends_with("sh"));
-    }
-
-    #[test]
-    fn a_program_says_who_it_is_or_why_not() {
-        let place = tempfile::tempdir().expect("a folder");
-        assert_eq!(ask_who(&manifest(&json!({})), place.path()).version.as_deref(), Some("x 1.2"));
-        let missing = ask_who(&manifest(&json!({ "run": ["no-such-program"] })), place.path());
-        assert!(missing.problem.expect("one").contains("no-such-program"));
-        let silent = ask_who(&manifest(&json!({ "version": ["sh", "-c", "echo why >&2; exit 3"] })), place.path());
-        assert!(silent.problem.expect("one").contains("exit 3; it said: why"));
-        let made = json!({ "run": ["{dir}/made"], "build": ["sh", "-c", "echo > made"] });
-        let made = ask_who(&manifest(&made), place.path());
-        assert!(made.built && made.problem.is_none() && made.program.is_some());
-    }
-
-    #[test]
-    fn what_is_out_of_reach_is_never_started() {
-        let place = tempfile::tempdir().expect("a folder");
-        let asked = |out_of_reach: Option<&str>| {
-            let manifest: AgentManifest = serde_json::from_value(json!({
-                "agent": "x", "run": ["sh"], "version": ["sh", "-c", "echo > started"], "out_of_reach": out_of_reach,
-            }))
-            .expect("a manifest");
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-            runtime.block_on(identify_agent(&manifest, place.path(), Path::new("/j"), Path::new("/p")))
-        };
-        let identity = asked(Some("nobody answers"));
-        assert_eq!((identity.problem.as_deref(), identity.program), (Some("nobody answers"), None));
-        assert!(!place.path().join("started").exists());
-        assert!(asked(None).problem.is_none() && place.path().join("started").exists());
-    }
-}
+mod tests;

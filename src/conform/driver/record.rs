@@ -1,16 +1,17 @@
 //! What is seen while a case runs, stamped by one clock. No waiting and no orders here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::net::{RecvFlags, recv};
 use serde_json::Value;
 
+use crate::conform::census::Peer;
 use crate::conform::journal::{self, Print, Tail};
 use crate::conform::probe::Hello;
 use crate::conform::transcript::Transcript;
-use crate::conform::{AttemptSeen, CompactorSeen, EventSeen, Millis, UsageSeen, sighting};
+use crate::conform::{AttemptSeen, CompactorSeen, EventSeen, Millis, ProcessSeen, UsageSeen, sighting};
 use crate::system::clock::{self, Moment};
 
 /// Where the runtime appends its events, by the design.
@@ -33,7 +34,11 @@ pub(super) struct Record {
     pub(super) problem: Option<String>,
     /// When a phase last started or ended, or the step began.
     pub(super) changed: Millis,
+    /// Who spoke as if it were a phase, and is none.
+    pub(super) strangers: Vec<ProcessSeen>,
     live: BTreeMap<usize, OwnedFd>,
+    /// The processes that have reported their start.
+    started: BTreeSet<(i32, u64)>,
     tails: Vec<Tail>,
 }
 
@@ -59,7 +64,9 @@ impl Record {
             transcript,
             problem: None,
             changed: 0,
+            strangers: Vec::new(),
             live: BTreeMap::new(),
+            started: BTreeSet::new(),
             tails: Vec::new(),
         }
     }
@@ -72,6 +79,20 @@ impl Record {
     /// When the case began, in milliseconds since the epoch.
     pub(super) fn epoch(&self) -> u64 {
         u64::try_from(self.began.wall().as_millisecond()).unwrap_or(0)
+    }
+
+    /// Whether whoever speaks is a phase: a living process that runs the judge's own program, once for each. One that does not
+    /// is remembered; one that is gone already is nobody. Where the host does not show its processes, everybody is believed.
+    pub(super) fn admits(&mut self, peer: &Peer, judge: &Path) -> bool {
+        match peer {
+            Peer::Unseen => true,
+            Peer::Gone => false,
+            Peer::Lives(speaker) if speaker.runs(judge) && self.started.insert(speaker.identity()) => true,
+            Peer::Lives(speaker) => {
+                self.strangers.push(speaker.process.seen());
+                false
+            }
+        }
     }
 
     /// A probe reports its start; says which attempt it is. `socket` is watched for its end.
@@ -140,6 +161,13 @@ impl Record {
         self.attempts.last().is_some_and(|attempt| attempt.step == self.step)
     }
 
+    /// How often the phase that was started most often in this step was.
+    pub(super) fn most_starts(&self) -> usize {
+        let here = || self.attempts.iter().filter(|attempt| attempt.step == self.step);
+        let of = |phase: &str| here().filter(|attempt| attempt.phase == phase).count();
+        here().map(|attempt| of(&attempt.phase)).max().unwrap_or_default()
+    }
+
     /// Whether no attempt runs.
     pub(super) fn is_quiet(&self) -> bool {
         self.live.is_empty()
@@ -185,6 +213,22 @@ mod tests {
 
     fn hello(phase: &str) -> Hello {
         Hello { phase: phase.to_owned(), cwd: "/".to_owned(), env: BTreeMap::new(), memories: None }
+    }
+
+    #[test]
+    fn only_a_living_process_of_the_judges_program_speaks_and_once() {
+        let pid = rustix::process::getpid().as_raw_nonzero().get();
+        let own = crate::system::env::current_exe().expect("a program");
+        let mut record = Record::new(Transcript::new("tag".to_owned(), Vec::new()));
+        for (peer, judge, admitted, strangers) in [
+            (Peer::of(Some(pid)), Path::new("/bin/sh"), false, 1),
+            (Peer::of(Some(pid)), &own, true, 1),
+            (Peer::of(Some(pid)), &own, false, 2),
+            (Peer::of(Some(i32::MAX)), &own, false, 2),
+            (Peer::of(None), &own, true, 2),
+        ] {
+            assert_eq!((record.admits(&peer, judge), record.strangers.len()), (admitted, strangers), "{peer:?}");
+        }
     }
 
     #[test]

@@ -16,9 +16,12 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::select;
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::record::{Record, Signs};
+use super::verb::SETTLED_POLLS;
+use crate::conform::census::Peer;
 use crate::conform::probe::{COMPACTOR, Done, Hello, Order, is_deadly};
 use crate::conform::{Act, UsageWay};
 use crate::system::process::Piece;
@@ -41,7 +44,11 @@ pub(super) struct Stage {
     pub(super) poll: Duration,
     /// The case's mark, for processes that are left behind.
     pub(super) mark: String,
+    /// The program that every phase of the plan is.
+    pub(super) judge: PathBuf,
     pub(super) record: Mutex<Record>,
+    /// Whether the runtime's `halt` has answered in this step.
+    pub(super) halted: watch::Sender<bool>,
     /// Told the phase of every attempt that has done all but its last or its waiting.
     pub(super) reached: UnboundedSender<String>,
 }
@@ -85,12 +92,16 @@ impl Stage {
 
     /// One attempt, from its first word to the end of its process.
     async fn attend(&self, stream: UnixStream) {
+        let peer = stream.peer_cred().ok().and_then(|peer| peer.pid());
         let Ok(socket) = stream.as_fd().try_clone_to_owned() else {
             return self.record().fail("no descriptor is left for a probe");
         };
         let (lines, orders) = stream.into_split();
         let mut probe = Probe { lines: BufReader::new(lines).lines(), orders };
         let Some(hello) = probe.hello().await else { return };
+        if !self.record().admits(&Peer::of(peer), &self.judge) {
+            return;
+        }
         if hello.phase == COMPACTOR {
             self.compact(hello, &mut probe).await;
             return;
@@ -120,7 +131,8 @@ impl Stage {
             acts.push(Act::Exit(0.into()));
         }
         for act in &acts {
-            let waits_or_ends = matches!(act, Act::Sleep(_) | Act::Exit(_) | Act::Die(_) | Act::Hang);
+            let waits_or_ends =
+                matches!(act, Act::Sleep(_) | Act::UntilHalted | Act::Exit(_) | Act::Die(_) | Act::Hang);
             if waits_or_ends && !announced {
                 announced = true;
                 // Nobody listens when the step is over already.
@@ -171,6 +183,12 @@ impl Stage {
                     () = probe.gone() => Err(io::ErrorKind::UnexpectedEof.into()),
                 }
             }
+            Act::UntilHalted => {
+                select! {
+                    () = self.halted() => Ok(()),
+                    () = probe.gone() => Err(io::ErrorKind::UnexpectedEof.into()),
+                }
+            }
             Act::Spawn => {
                 let done = probe.order(&Order::Spawn(self.mark.clone())).await?;
                 self.check(done.problem.map_or(Ok(()), Err));
@@ -178,6 +196,14 @@ impl Stage {
             }
             Act::Exit(_) | Act::Die(_) | Act::Hang => unreachable!("the last act is played by `play`"),
         }
+    }
+
+    /// Waits until `halt` has answered, and so many polls more, in which the runtime must heed it.
+    async fn halted(&self) {
+        let mut halted = self.halted.subscribe();
+        // The sender lives as long as this does.
+        let _ = halted.wait_for(|halted| *halted).await;
+        sleep(self.poll * SETTLED_POLLS).await;
     }
 
     async fn exit(&self, attempt: usize, code: &Value, probe: &mut Probe) -> io::Result<()> {

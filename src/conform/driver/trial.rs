@@ -1,8 +1,7 @@
 //! One case, step by step: a fresh lab, the stage, every step with what it left, and at last a look for what stayed.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,31 +9,29 @@ use std::time::Duration;
 use regex::Regex;
 use tokio::net::UnixListener;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::time::sleep;
+use tokio::sync::watch;
 
 use super::adapter::Adapter;
-use super::program::{Places, Setting, accelerated, environment, judge_keys};
+use super::program::{accelerated, judge_keys};
 use super::record::Record;
 use super::stage::Stage;
-use super::verb::{Call, SETTLED_POLLS, Watch, end_all};
+use super::verb::{Watch, end_all};
 use super::work::Way;
-use crate::conform::census::residents;
 use crate::conform::draw::{Script, draw};
-use crate::conform::journal::{self, Footprint};
+use crate::conform::journal::Footprint;
 use crate::conform::rig::RigOptions;
 use crate::conform::sighting;
 use crate::conform::transcript::Transcript;
 use crate::conform::workspace::Lab;
 use crate::conform::{
-    AdapterAsk, Argv, Case, Drive, FileSeen, Knob, Manifest, Millis, Observation, ProcessEnd, ProcessSeen, ReportSeen,
-    Sight, Step, StepSeen, TimeMethod, Verb,
+    Case, Drive, Knob, Manifest, Millis, Observation, ProcessEnd, Sight, Step, StepSeen, TimeMethod, Verb,
 };
-use crate::system::env;
 use crate::system::process::{Captured, Command, ProcessExit, capture};
 use crate::system::{files, ids};
 
-/// How often it is looked whether everything is gone.
-const LOOK: Duration = Duration::from_millis(10);
+mod calls;
+mod left;
+
 /// How long git may take.
 const GIT_TIME: Duration = Duration::from_secs(30);
 
@@ -69,6 +66,7 @@ pub(in crate::conform) async fn trial(
     seen.usages = std::mem::take(&mut record.usages);
     seen.compactions = std::mem::take(&mut record.compactions);
     seen.events = std::mem::take(&mut record.events);
+    seen.strangers = std::mem::take(&mut record.strangers);
     seen.kept = options.keep.then(|| trial.lab.root().to_string_lossy().into_owned());
     drop(record);
     seen
@@ -107,8 +105,10 @@ impl<'a> Trial<'a> {
             compactor: script.compactor.clone(),
             poll: Duration::from_millis(manifest.poll_ms),
             mark: lab.mark(),
+            judge: options.judge.clone(),
             record: Mutex::new(Record::new(transcript)),
             reached: sender,
+            halted: watch::Sender::new(false),
         });
         let listener = UnixListener::bind(lab.socket()).map_err(said)?;
         tokio::spawn(Arc::clone(&stage).serve(listener));
@@ -169,6 +169,7 @@ impl<'a> Trial<'a> {
     async fn step(&mut self, step: &Step) -> Result<StepSeen, String> {
         let before = self.footprint();
         let started = self.begin();
+        let mut edited = None;
         let (verb, argv, end) = match step {
             Step::Run(plan) => match self.prepare().await {
                 Some(problem) => ("run", Vec::new(), ProcessEnd::NotStarted(problem)),
@@ -186,7 +187,7 @@ impl<'a> Trial<'a> {
                 ("delete", Vec::new(), ProcessEnd::Nothing)
             }
             Step::Edit { path, set, remove } => {
-                self.lab.edit(path, set, remove).map_err(said)?;
+                edited = self.lab.edit(path, set, remove).map_err(said)?;
                 ("edit", Vec::new(), ProcessEnd::Nothing)
             }
             Step::Fresh => {
@@ -195,14 +196,18 @@ impl<'a> Trial<'a> {
             }
         };
         let end = self.clear_up(end).await;
-        Ok(self.finish(verb, argv, end, started, &before))
+        Ok(StepSeen { edited, ..self.finish(verb, argv, end, started, &before) })
     }
 
     /// A runtime that was killed cannot clean up, nor can an adapter that is given up, and what they leave must not disturb the
     /// next step. An adapter that did nothing wrong stays; one that did ends the step by that, whatever it answered.
     async fn clear_up(&mut self, end: ProcessEnd) -> ProcessEnd {
         let done = self.adapter.take_if(|adapter| adapter.is_done());
-        if done.is_none() && !matches!(end, ProcessEnd::KilledAsPlanned | ProcessEnd::OutOfBudget) {
+        let was_cut = matches!(
+            end,
+            ProcessEnd::KilledAsPlanned | ProcessEnd::OutOfBudget | ProcessEnd::TooSlow | ProcessEnd::Runaway(_)
+        );
+        if done.is_none() && !was_cut {
             return end;
         }
         let fault = done.as_ref().and_then(Adapter::fault);
@@ -252,8 +257,7 @@ impl<'a> Trial<'a> {
             return (verb.as_str(), argv, ProcessEnd::AdapterFailed(why));
         }
         let stage = Arc::clone(&self.stage);
-        let places =
-            ReportPlaces { folders: self.folders(), workspace: self.lab.workspace(), glob: self.report.clone() };
+        let places = self.report_places();
         let last_report = || places.reports(&stage, before).last().map(|report| report.at);
         let last_report: Option<&dyn Fn() -> Option<Millis>> = self.manifest.waits.then_some(&last_report);
         let end = self.watch(halt).drive(&way, plan, last_report).await;
@@ -270,156 +274,6 @@ impl<'a> Trial<'a> {
             adapter: self.adapter.as_ref(),
             halt,
         }
-    }
-
-    /// How long a verb may take.
-    fn budget(&self) -> Duration {
-        self.manifest.budget_seconds.map_or(self.options.budget, Duration::from_secs)
-    }
-
-    /// How a verb is done, when the manifest has it.
-    fn way(&self, verb: Verb, action: Option<&str>) -> Option<Way> {
-        if let Some(argv) = self.manifest.command(verb) {
-            return Some(Way::Command(self.call(argv, action)));
-        }
-        self.manifest.adapter.as_ref()?;
-        let text = |path: PathBuf| path.to_string_lossy().into_owned();
-        Some(Way::Ask(AdapterAsk {
-            ask: 0,
-            verb,
-            action: action.map(str::to_owned),
-            plan: text(self.lab.plan()),
-            workspace: text(self.lab.workspace()),
-            env: self.environment(&self.places()),
-        }))
-    }
-
-    /// The manifest's adapter with everything filled in that is the same for every ask.
-    fn adapter_words(&self) -> Vec<String> {
-        let places = Places::new(self.dir, &self.options.judge).with("{plan}", self.lab.plan().to_string_lossy());
-        self.manifest.adapter.as_ref().map(|argv| places.argv(argv)).unwrap_or_default()
-    }
-
-    /// Starts the adapter, if one of these is to be asked of it and it is not there yet.
-    ///
-    /// # Errors
-    /// Why it cannot be started.
-    fn ready(&mut self, ways: [Option<&Way>; 2]) -> Result<(), String> {
-        if self.adapter.is_some() || !ways.iter().flatten().any(|way| matches!(way, Way::Ask(_))) {
-            return Ok(());
-        }
-        let call = Call { argv: self.adapter_words(), env: self.environment(&self.places()), folder: self.lab.home() };
-        let failed = |error| {
-            let name = call.argv.first().map_or("nothing", String::as_str);
-            format!("the adapter `{name}` could not be started: {error}; expected a program")
-        };
-        self.adapter = Some(Adapter::start(&call, &self.stage).map_err(failed)?);
-        Ok(())
-    }
-
-    /// Runs the manifest's `prepare`; why it failed, if it did.
-    async fn prepare(&mut self) -> Option<String> {
-        let way = Way::Command(self.call(self.manifest.prepare.as_ref()?, None));
-        let end = self.watch(None).drive(&way, &Drive::default(), None).await;
-        let said = self.stage.record().transcript.take();
-        let last = said.last().map(|line| line.text.clone()).unwrap_or_default();
-        (end != ProcessEnd::Exited(0)).then(|| format!("prepare: {end:?}: {last}"))
-    }
-
-    fn call(&self, argv: &Argv, action: Option<&str>) -> Call {
-        let mut places = self.places();
-        if let Some(action) = action {
-            places = places.resolving(action);
-        }
-        Call { argv: places.argv(argv), env: self.environment(&places), folder: self.lab.workspace() }
-    }
-
-    fn places(&self) -> Places {
-        Places::new(self.dir, &self.options.judge).within(&self.lab)
-    }
-
-    fn environment(&self, places: &Places) -> BTreeMap<String, String> {
-        let setting = Setting { case: self.case, manifest: self.manifest, config: &self.script.config };
-        environment(&setting, places, &self.lab)
-    }
-
-    fn begin(&self) -> u64 {
-        let mut record = self.stage.record();
-        record.changed = record.now();
-        record.changed
-    }
-
-    fn finish(&mut self, verb: &str, argv: Vec<String>, end: ProcessEnd, started: u64, before: &Footprint) -> StepSeen {
-        let places =
-            ReportPlaces { folders: self.folders(), workspace: self.lab.workspace(), glob: self.report.clone() };
-        let starts_nothing = end == ProcessEnd::Nothing;
-        let reports = if starts_nothing { Vec::new() } else { places.reports(&self.stage, before) };
-        let mut record = self.stage.record();
-        record.read_events();
-        StepSeen {
-            verb: verb.to_owned(),
-            argv,
-            started,
-            ended: record.now(),
-            end,
-            output: record.transcript.take(),
-            workspace: self.lab.number(),
-            checkpoints: journal::checkpoints(&self.lab.workspace()),
-            reports,
-            laid: self.laid(),
-        }
-    }
-
-    fn laid(&self) -> BTreeMap<String, FileSeen> {
-        let workspace = self.lab.workspace();
-        let laid = self.lab.laid().iter();
-        laid.filter_map(|path| Some((path.clone(), journal::file(&workspace.join(path))?))).collect()
-    }
-
-    fn folders(&self) -> Vec<PathBuf> {
-        vec![self.lab.workspace(), self.lab.home(), self.lab.temporary()]
-    }
-
-    fn footprint(&self) -> Footprint {
-        Footprint::of(&self.folders())
-    }
-
-    /// What is still alive some polls after the last step.
-    async fn orphans(&self) -> Vec<ProcessSeen> {
-        let now = || self.stage.record().now();
-        let until = now() + u64::from(SETTLED_POLLS) * self.manifest.poll_ms;
-        loop {
-            let left = residents(&self.lab.mark());
-            if left.is_empty() || now() >= until {
-                let here = env::current_dir().unwrap_or_default();
-                return left.iter().map(|it| it.seen().seen_from(&here)).collect();
-            }
-            sleep(LOOK).await;
-        }
-    }
-}
-
-/// Where a step's reports are looked for.
-struct ReportPlaces {
-    folders: Vec<PathBuf>,
-    workspace: PathBuf,
-    glob: Option<Regex>,
-}
-
-impl ReportPlaces {
-    fn reports(&self, stage: &Stage, before: &Footprint) -> Vec<ReportSeen> {
-        let (epoch, now, output) = {
-            let record = stage.record();
-            (record.epoch(), record.now(), record.transcript.lines())
-        };
-        let glob = self.glob.as_ref();
-        let places = sighting::Places { workspace: &self.workspace, folders: &self.folders, glob, epoch };
-        let mut found = places.reports(before, now);
-        if glob.is_none() {
-            found.extend(sighting::in_output(&output));
-        }
-        found.sort_by_key(|report| report.at);
-        found
     }
 }
 

@@ -64,10 +64,20 @@ pub(super) struct Watch<'a> {
     pub(super) workspace: PathBuf,
 }
 
+/// A verb that still does something has so many times its budget.
+const MOST_BUDGETS: u32 = 5;
+/// No reading of the contract allows so many starts of one phase in one run of a case.
+const MOST_STARTS: usize = 16;
+
 /// Why the judge ends a verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
+    /// Nothing happened for the whole of the budget.
     Budget,
+    /// The largest budget is over, and something still happened within the last one.
+    Slow,
+    /// One phase was started so often.
+    Runaway(usize),
     Waiting,
     Stopped,
 }
@@ -82,6 +92,7 @@ impl Watch<'_> {
         last_report: Option<&dyn Fn() -> Option<Millis>>,
     ) -> ProcessEnd {
         while self.reached.try_recv().is_ok() {}
+        self.stage.halted.send_replace(false);
         let mut work = match Work::begin(way, self.adapter) {
             Ok(work) => work,
             Err(end) => return end,
@@ -102,7 +113,7 @@ impl Watch<'_> {
                         work.kill();
                     }
                     if plan.halt_during.as_ref() == Some(&phase) && halting.is_none() {
-                        halting = self.halt.take().map(|way| work::halt(way, self.adapter, self.budget));
+                        halting = self.halt.take().map(|way| work::halt(way, self.adapter, self.budget, self.stage));
                     }
                 },
                 _ = ticks.tick() => {
@@ -127,6 +138,8 @@ impl Watch<'_> {
         match (cut, silence) {
             (_, Some(why)) => ProcessEnd::AdapterFailed(why),
             (Cut::Waiting, None) => halted.unwrap_or(ProcessEnd::Waiting),
+            (Cut::Slow, None) => halted.unwrap_or(ProcessEnd::TooSlow),
+            (Cut::Runaway(times), None) => halted.unwrap_or(ProcessEnd::Runaway(times)),
             (Cut::Budget | Cut::Stopped, None) => halted.unwrap_or(ProcessEnd::OutOfBudget),
         }
     }
@@ -134,9 +147,15 @@ impl Watch<'_> {
     /// Whether, and why, the judge ends the verb now.
     fn cut(&self, begun: Moment, last_report: Option<&dyn Fn() -> Option<Millis>>) -> Option<Cut> {
         if self.stop.load(Ordering::Relaxed) {
-            Some(Cut::Stopped)
-        } else if clock::now().since(begun) >= self.budget {
-            Some(Cut::Budget)
+            return Some(Cut::Stopped);
+        }
+        let (starts, silent) = {
+            let mut record = self.stage.record();
+            record.notice_ends();
+            (record.most_starts(), Duration::from_millis(record.now().saturating_sub(record.changed)))
+        };
+        if let Some(cut) = overdue(clock::now().since(begun), silent, starts, self.budget) {
+            Some(cut)
         } else {
             last_report.is_some_and(|last| self.has_settled(last)).then_some(Cut::Waiting)
         }
@@ -170,6 +189,16 @@ impl Watch<'_> {
             }
             sleep(DYING).await;
         }
+    }
+}
+
+/// Whether a verb has had its time: a budget in which nothing happened, or the largest, or more starts than anybody may make.
+fn overdue(taken: Duration, silent: Duration, starts: usize, budget: Duration) -> Option<Cut> {
+    match () {
+        () if starts > MOST_STARTS => Some(Cut::Runaway(starts)),
+        () if silent >= budget && taken >= budget => Some(Cut::Budget),
+        () if taken >= budget * MOST_BUDGETS => Some(Cut::Slow),
+        () => None,
     }
 }
 
@@ -207,5 +236,28 @@ pub(super) async fn end_all(mark: &str, spared: Option<u32>) {
             return;
         }
         sleep(DYING).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_grows_while_something_happens_and_what_is_cut_then_was_only_too_slow() {
+        let seconds = Duration::from_secs;
+        for (taken, silent, starts, cut) in [
+            (19, 19, 4, None),
+            (20, 20, 4, Some(Cut::Budget)),
+            (21, 3, 4, None),
+            (99, 19, 4, None),
+            (60, 20, 4, Some(Cut::Budget)),
+            (100, 1, 4, Some(Cut::Slow)),
+            (1, 0, MOST_STARTS, None),
+            (1, 0, MOST_STARTS + 1, Some(Cut::Runaway(MOST_STARTS + 1))),
+        ] {
+            let found = overdue(seconds(taken), seconds(silent), starts, seconds(20));
+            assert_eq!(found, cut, "{taken} s, the last {silent} of them silent, {starts} starts");
+        }
     }
 }

@@ -124,17 +124,21 @@ impl<'a> Work<'a> {
 }
 
 /// Has the runtime asked to stop, beside its run.
-pub(super) fn halt(way: Way, adapter: Option<&Adapter>, budget: Duration) -> Halting {
+pub(super) fn halt(way: Way, adapter: Option<&Adapter>, budget: Duration, stage: &Arc<Stage>) -> Halting {
+    let stage = Arc::clone(stage);
     match (way, adapter) {
         (Way::Command(call), _) => tokio::spawn(async move {
             // Its end is no observation.
             capture(&call.command(), 0, budget).await;
+            stage.halted.send_replace(true);
             None
         }),
         (Way::Ask(ask), Some(adapter)) => {
             let mut asked = adapter.ask(ask);
             tokio::spawn(async move {
-                let Ok(ending) = timeout(budget, asked.ended()).await else {
+                let ending = timeout(budget, asked.ended()).await;
+                stage.halted.send_replace(true);
+                let Ok(ending) = ending else {
                     let why = silent(asked.verb, budget);
                     asked.give_up();
                     return Some(ProcessEnd::AdapterFailed(why));

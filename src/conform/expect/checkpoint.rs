@@ -209,7 +209,7 @@ pub(super) fn not_torn(evidence: &Evidence<'_>, phase: &str, step: usize) -> Che
     };
     let document = read(&file.text).ok();
     let whole = document.is_some_and(|document| REQUIRED.iter().all(|key| document.get(key).is_some()));
-    let check = match whole || phases::reopened(evidence, phase, step).outcome.is_green() {
+    let check = match whole || phases::reopened(evidence, phase, None, step).outcome.is_green() {
         true if whole => Check::pass(expected, "it was whole"),
         true => Check::pass(expected, "it was found out"),
         false => Check::fail(Reason::Unreadable, expected, clip(&file.text)),

@@ -4,12 +4,11 @@
 use std::collections::BTreeSet;
 
 use regex::Regex;
-use serde_json::Value;
 
 use super::Evidence;
 use super::document::clip;
+use crate::conform::situation::accused;
 use crate::conform::{OutputLine, ReportSeen};
-use crate::contract::{EscalationTrigger, Phase};
 
 /// Why a pattern of the manifest does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,13 +75,6 @@ impl Usual {
 pub(super) fn unfounded<'a>(evidence: &Evidence<'a>) -> Option<&'a ReportSeen> {
     let steps = evidence.control.into_iter().flat_map(|seen| &seen.steps);
     steps.flat_map(|step| &step.reports).find(|report| accused(&report.document).is_some())
-}
-
-/// The phase that a document names as the one in need of a human.
-pub(super) fn accused(document: &Value) -> Option<Phase> {
-    let word = |key: &str| document.get(key).and_then(Value::as_str);
-    word("trigger")?.parse::<EscalationTrigger>().ok()?;
-    word("phase")?.parse().ok()
 }
 
 fn lines<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = &'a OutputLine> + use<'a> {

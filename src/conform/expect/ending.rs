@@ -81,13 +81,15 @@ fn stdout(seen: &StepSeen) -> String {
     lines.map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-fn in_words(end: &ProcessEnd) -> String {
+pub(super) fn in_words(end: &ProcessEnd) -> String {
     match end {
         ProcessEnd::Exited(code) => format!("it ended with {code}"),
         ProcessEnd::Signalled(signal) => format!("it died by {signal}"),
         ProcessEnd::KilledAsPlanned => "the judge killed it, as the case says".to_owned(),
         ProcessEnd::Waiting => "it waits for its human".to_owned(),
-        ProcessEnd::OutOfBudget => "it did not end within the step's budget".to_owned(),
+        ProcessEnd::OutOfBudget => "it did not end: nothing happened for the whole of the step's budget".to_owned(),
+        ProcessEnd::TooSlow => "phases still started and ended when the largest budget was over".to_owned(),
+        ProcessEnd::Runaway(times) => format!("it had started one phase {times} times when the judge ended it"),
         ProcessEnd::NotStarted(why) => format!("it could not be started: {why}"),
         ProcessEnd::AdapterFailed(why) => why.clone(),
         ProcessEnd::NoVerb => "the manifest has no such verb".to_owned(),

@@ -1,7 +1,7 @@
 //! From an observation to the checks of a case.
 
 use super::{
-    Evidence, checkpoint, checkpoint_times, context, ending, features, laid, phases, report, says, timing,
+    Evidence, breakdown, checkpoint, checkpoint_times, context, ending, features, laid, phases, report, says, timing,
     unobservable, warning,
 };
 use crate::conform::{Check, Condition, Expectation, Outcome, ProcessEnd, Reason};
@@ -31,7 +31,7 @@ fn unjudgeable(evidence: &Evidence<'_>) -> Option<Check> {
     if let Some(check) = adapter_failed(evidence) {
         return Some(check);
     }
-    if let Some(check) = timing::too_slow(evidence) {
+    if let Some(check) = cut_short(evidence).or_else(|| timing::too_slow(evidence)) {
         return Some(check);
     }
     if seen.steps.iter().any(|step| step.end == ProcessEnd::NoVerb) {
@@ -45,6 +45,10 @@ fn unjudgeable(evidence: &Evidence<'_>) -> Option<Check> {
         let expected = format!("`{verb}` to start");
         return Some(Check::new(Outcome::CouldNotRun, Reason::NotStarted, expected, why).in_step(number));
     }
+    if let Some(stranger) = seen.strangers.first() {
+        let observed = format!("process {} spoke in the place of a phase: {}", stranger.pid, stranger.command);
+        return Some(Check::fail(Reason::Forged, "phases to be started by the runtime", observed));
+    }
     if seen.attempts.is_empty() {
         let observed = "the runtime started none, so nothing that it did or left undone proves anything";
         return Some(Check::fail(Reason::NothingStarted, "phases to be started", observed));
@@ -53,6 +57,14 @@ fn unjudgeable(evidence: &Evidence<'_>) -> Option<Check> {
         let expected = "`LOA_RESULT_FILE` in the environment of a phase";
         Check::not_observed(Reason::NoResultFile, expected, "it was not set, so phases cannot hand anything over")
     })
+}
+
+/// A step that the judge cut short although the runtime was still at work: its slowness is this machine's, and no verdict.
+fn cut_short(evidence: &Evidence<'_>) -> Option<Check> {
+    let number = evidence.seen.steps.iter().position(|step| step.end == ProcessEnd::TooSlow)?;
+    let observed = ending::in_words(&ProcessEnd::TooSlow);
+    let expected = "a machine on which the step ends within five times its budget";
+    Some(Check::new(Outcome::CouldNotRun, Reason::TooSlow, expected, observed).in_step(number))
 }
 
 /// An adapter that was at fault: what the runtime did behind it is unknown, so that it is neither passed nor failed.
@@ -66,7 +78,7 @@ fn adapter_failed(evidence: &Evidence<'_>) -> Option<Check> {
     Some(Check::new(Outcome::CouldNotRun, Reason::AdapterFailed, expected, why).in_step(number))
 }
 
-fn check(evidence: &Evidence<'_>, expectation: &Expectation) -> Check {
+pub(super) fn check(evidence: &Evidence<'_>, expectation: &Expectation) -> Check {
     match expectation {
         Expectation::Starts { phase, step, count, accept } => phases::starts(evidence, phase, *step, *count, accept),
         Expectation::Order(order) => phases::order(evidence, order),
@@ -85,7 +97,10 @@ fn check(evidence: &Evidence<'_>, expectation: &Expectation) -> Check {
         Expectation::CheckpointFiles(phases) => checkpoint::files(evidence, phases),
         Expectation::OneExecution { unique_across_runs } => checkpoint::one_execution(evidence, *unique_across_runs),
         Expectation::Report { step, present, fields } => report::report(evidence, *step, *present, fields),
-        Expectation::Surfaced { phase } => report::surfaced(evidence, phase),
+        Expectation::Surfaced { phase, from_start } => report::surfaced(evidence, phase, *from_start),
+        Expectation::Decided { phase } => breakdown::decided(evidence, phase),
+        Expectation::NotAgain { phase, code } => phases::not_again(evidence, phase, code),
+        Expectation::OneAtATime => phases::one_at_a_time(evidence),
         Expectation::Says { phase, step, control, pattern } => {
             says::says(evidence, phase.as_deref(), says::Words { step: *step, control: *control, pattern })
         }
@@ -109,13 +124,13 @@ fn check(evidence: &Evidence<'_>, expectation: &Expectation) -> Check {
         }
         Expectation::NotTorn { phase, step } => checkpoint::not_torn(evidence, phase, *step),
         Expectation::Within { step, minutes } => timing::within(evidence, *step, *minutes),
-        Expectation::Reopened { phase, step } => phases::reopened(evidence, phase, *step),
+        Expectation::Reopened { phase, since, step } => phases::reopened(evidence, phase, *since, *step),
         Expectation::Unchanged(path) => laid::unchanged(evidence, path),
     }
 }
 
 /// A clause that binds only those who emit the thing does not bind whoever never emits it.
-fn conditional(evidence: &Evidence<'_>, check: Check) -> Check {
+pub(super) fn conditional(evidence: &Evidence<'_>, check: Check) -> Check {
     if evidence.clause.when == Condition::Emitted && check.reason.is_absence() {
         let Check { expected, observed, place, .. } = check;
         return Check { place, ..Check::new(Outcome::NotApplicable, Reason::NotEmitted, expected, observed) };

@@ -1,7 +1,10 @@
 //! Which phases started, how often, and in which order (Exit Code Specification).
 
+use serde_json::Value;
+
 use super::Evidence;
-use crate::conform::{AcceptedCount, Check, Outcome, ProcessEnd, Reason};
+use super::document::clip;
+use crate::conform::{AcceptedCount, AttemptSeen, Check, Outcome, ProcessEnd, Reason};
 
 /// How often a phase was started.
 pub(super) fn starts(
@@ -76,22 +79,74 @@ pub(super) fn nothing_after(evidence: &Evidence<'_>, phase: &str, step: Option<u
     }
 }
 
-/// The phase was started before any other in the step, or the demand was refused.
-pub(super) fn reopened(evidence: &Evidence<'_>, phase: &str, step: usize) -> Check {
+/// The phase ended with this code, and was not started again in that step.
+pub(super) fn not_again(evidence: &Evidence<'_>, phase: &str, code: &Value) -> Check {
+    let (phase, code) = (evidence.text(phase), evidence.value(code));
+    let expected = format!("{phase} not to be started again once it had ended with {code}");
+    let Some((step, _)) = evidence.driven(None) else {
+        return Check::fail(Reason::NeverStarted, expected, "no step drove the runtime");
+    };
+    let attempts: Vec<_> = evidence.attempts(Some(step)).collect();
+    let ended = |attempt: &&AttemptSeen| attempt.phase == phase && attempt.exit.map(Value::from) == Some(code.clone());
+    let check = match attempts.iter().position(ended) {
+        None => Check::fail(Reason::NeverEnded, expected, "it never did"),
+        Some(at) => match attempts[at + 1..].iter().find(|attempt| attempt.phase == phase) {
+            None => Check::pass(expected, "it was not"),
+            Some(again) => Check::fail(Reason::StartedTooOften, expected, "it was").at_time(again.started),
+        },
+    };
+    check.in_step(step)
+}
+
+/// No phase started while another was running.
+pub(super) fn one_at_a_time(evidence: &Evidence<'_>) -> Check {
+    let expected = "one phase at a time";
+    let Some((step, _)) = evidence.driven(None) else {
+        return Check::fail(Reason::NeverStarted, expected, "no step drove the runtime");
+    };
+    let attempts: Vec<_> = evidence.attempts(Some(step)).collect();
+    let check = match attempts.windows(2).find(|pair| pair[0].ended.is_none_or(|ended| ended > pair[1].started)) {
+        Some(pair) => {
+            let observed = format!("{} started while {} was running", pair[1].phase, pair[0].phase);
+            Check::fail(Reason::Overlapping, expected, observed).at_time(pair[1].started)
+        }
+        None => Check::pass(expected, "one after the other"),
+    };
+    check.in_step(step)
+}
+
+/// The phase was started before any other in the step, or in those since another, or the demand was refused.
+pub(super) fn reopened(evidence: &Evidence<'_>, phase: &str, since: Option<usize>, step: usize) -> Check {
     let phase = evidence.text(phase);
     let expected = format!("{phase} to start first, or the runtime to refuse");
     let end = evidence.seen.steps.get(step).map(|step| &step.end);
-    let check = match (evidence.attempts(Some(step)).next(), end) {
+    let since = since.unwrap_or(step);
+    let first = evidence.attempts(None).find(|attempt| (since..=step).contains(&attempt.step));
+    let check = match (first, end) {
         (Some(first), _) if first.phase == phase => Check::pass(expected, "it started first").at_time(first.started),
         (Some(first), _) => {
-            Check::fail(Reason::NotReopened, expected, format!("{} started first", first.phase)).at_time(first.started)
+            let observed = format!("{} started first{}", first.phase, edits(evidence, step));
+            Check::fail(Reason::NotReopened, expected, observed).at_time(first.started)
         }
         (None, Some(ProcessEnd::Exited(code))) if *code != 0 => {
             Check::pass(expected, format!("it refused with {code}"))
         }
-        (None, _) => Check::fail(Reason::NotReopened, expected, "nothing started, and nothing was refused"),
+        (None, _) => {
+            let observed = format!("nothing started, and nothing was refused{}", edits(evidence, step));
+            Check::fail(Reason::NotReopened, expected, observed)
+        }
     };
     check.in_step(step)
+}
+
+/// What the judge had changed in files before a step, for the reader of a red.
+fn edits(evidence: &Evidence<'_>, step: usize) -> String {
+    let edits = evidence.seen.steps.iter().take(step).filter_map(|step| step.edited.as_ref());
+    let told = edits.map(|edit| {
+        let (before, after) = (clip(&edit.before), clip(&edit.after));
+        format!("; {} had been changed from {before:?} to {after:?}", edit.path)
+    });
+    told.collect()
 }
 
 fn times(count: u64) -> String {

@@ -3,9 +3,10 @@
 use regex::{Regex, escape};
 
 use super::Evidence;
-use super::control::{self, Refusal, Usual, accused, unfounded};
+use super::control::{self, Refusal, Usual, unfounded};
 use super::document::{clip, show};
 use super::matcher::{Fields, Mismatch, Scene, Taken};
+use crate::conform::situation::accused;
 use crate::conform::{AttemptSeen, Check, Millis, OutputLine, Reason, ReportSeen};
 
 /// Where no report was found.
@@ -72,27 +73,45 @@ fn best(mut judged: Vec<Judged<'_>>) -> Option<Judged<'_>> {
     (index < judged.len()).then(|| judged.swap_remove(index))
 }
 
-/// After the phase had ended, the output named it, and the trigger or the report's place.
-pub(super) fn surfaced(evidence: &Evidence<'_>, phase: &str) -> Check {
+/// After the phase had ended, or at least begun, the output named it, and the trigger or the report's place.
+pub(super) fn surfaced(evidence: &Evidence<'_>, phase: &str, from_start: bool) -> Check {
     let phase = evidence.text(phase);
-    let expected = format!("the output to name {phase}, and the trigger or the report's place, once it had ended");
-    let (attempt, ended) = match ended(evidence, &phase, &expected) {
+    let since = if from_start { "begun" } else { "ended" };
+    let expected = format!("the output to name {phase}, and the trigger or the report's place, once it had {since}");
+    let (step, since) = match since_when(evidence, &phase, from_start, &expected) {
         Ok(found) => found,
         Err(check) => return *check,
     };
-    let reports = &evidence.seen.steps[attempt.step].reports;
+    let reports = &evidence.seen.steps[step].reports;
     if reports.is_empty() {
-        return Check::fail(Reason::NoReport, expected, "there is no report to surface").in_step(attempt.step);
+        return Check::fail(Reason::NoReport, expected, "there is no report to surface").in_step(step);
     }
-    let lines: Vec<_> = evidence.lines(attempt.step, ended, Millis::MAX).collect();
+    let lines: Vec<_> = evidence.lines(step, since, Millis::MAX).collect();
     let pattern = by_pattern(evidence, &phase, reports, &lines);
     let told = pattern.as_ref().ok().copied().flatten().or_else(|| by_words(evidence, &phase, reports, &lines));
     let check = match (told, pattern) {
         (Some(line), _) => Check::pass(expected, clip(&line.text)).at_time(line.at),
-        (None, Err(refusal)) => Check::fail(Reason::PatternRefused, expected, refusal.in_words()).at_time(ended),
-        (None, Ok(_)) => Check::fail(Reason::NotSurfaced, expected, shown(&lines)).at_time(ended),
+        (None, Err(refusal)) => Check::fail(Reason::PatternRefused, expected, refusal.in_words()).at_time(since),
+        (None, Ok(_)) => Check::fail(Reason::NotSurfaced, expected, shown(&lines)).at_time(since),
     };
-    check.in_step(attempt.step).in_file("output")
+    check.in_step(step).in_file("output")
+}
+
+/// The step in which a human must have been called for the phase, and the moment from which on it counts. A person may also be
+/// asked before a phase starts.
+fn since_when(
+    evidence: &Evidence<'_>,
+    phase: &str,
+    from_start: bool,
+    expected: &str,
+) -> Result<(usize, Millis), Box<Check>> {
+    if !from_start {
+        return ended(evidence, phase, expected).map(|(attempt, ended)| (attempt.step, ended));
+    }
+    let never = || Box::new(Check::fail(Reason::NeverStarted, expected, "no step drove the runtime"));
+    let (number, step) = evidence.driven(None).ok_or_else(never)?;
+    let started = evidence.last_attempt(phase, Some(number)).map(|attempt| attempt.started);
+    Ok((number, started.unwrap_or(step.started)))
 }
 
 /// A line that names the phase, and one that gives the trigger or the place; lines of a run in which nothing goes wrong tell
@@ -139,7 +158,7 @@ fn trigger(report: &ReportSeen) -> Option<&str> {
 }
 
 /// A text in which `same_issue`, `Same issue` and `same-issue` are one, with a blank at both ends.
-fn words(text: &str) -> String {
+pub(super) fn words(text: &str) -> String {
     let folded = text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), " ");
     format!(" {} ", folded.split_whitespace().collect::<Vec<_>>().join(" "))
 }

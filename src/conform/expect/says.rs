@@ -3,6 +3,7 @@
 use regex::Regex;
 
 use super::Evidence;
+use super::breakdown::decided_lines;
 use super::document::clip;
 use super::report::{ended, shown};
 use crate::conform::{Check, Millis, OutputLine, Reason};
@@ -42,6 +43,8 @@ fn after(evidence: &Evidence<'_>, phase: &str, step: Option<usize>, regex: &Rege
     let step = step.unwrap_or(attempt.step);
     let before: Vec<_> = evidence.lines(attempt.step, 0, first.started).collect();
     let later: Vec<_> = evidence.lines(step, ended, Millis::MAX).collect();
+    // What a program prints when it breaks down may hold any word, and is none of its own.
+    let later = decided_lines(&later);
     let check = match (said(&before, regex), said(&later, regex)) {
         (Some((early, at)), _) => Check::fail(Reason::SaidWithoutCause, expected, early).at_time(at),
         (None, Some((text, at))) => Check::pass(expected, text).at_time(at),

@@ -41,7 +41,7 @@ edit() {
 # Processes of this run, where the system tells whose a process is.
 residents() {
     for environ in /proc/[0-9]*/environ; do
-        if { tr '\0' '\n' < "$environ"; } 2>/dev/null | grep -qxF "LOA_CONFORM_CASE=$ROOT"; then
+        if { tr '\0' '\n' < "$environ"; } 2>/dev/null | grep -qxF "WORKSPACE_MARK=$ROOT"; then
             pid=${environ#/proc/}
             echo "${pid%/environ}"
         fi

@@ -101,7 +101,7 @@ fn case_alone(stem: Option<&str>, case: &impl CaseDocument) -> Vec<Diagnostic> {
     }
     let mut used = BTreeSet::new();
     mentions(&text, &mut used);
-    for name in used.iter().filter(|name| !drawn.contains(name.as_str())) {
+    for name in used.iter().filter(|name| !drawn.contains(name.as_str()) && !case.bound().contains(&name.as_str())) {
         wrong.push(Diagnostic::error("case-name", format!("`${name}` was never drawn")).of("/draw"));
     }
     for name in drawn.iter().filter(|name| !used.contains(**name)) {

@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use camino::Utf8PathBuf;
 
 use super::*;
-use crate::conform::{AttemptSeen, CellWord, Expectation, Files, OutputLine, ProcessEnd, ReportSeen, StepSeen};
+use crate::conform::{
+    AttemptSeen, CaseDocument, CellWord, Column, Expectation, Files, Outcome, OutputLine, ProcessEnd, Reason,
+    ReportSeen, StepSeen,
+};
 
 const LEDGER: &str = "
 - {id: X-001, column: exit-codes, level: MUST, source: [table], sections: [S], text: t, how: h}
@@ -19,6 +22,11 @@ const LEDGER: &str = "
 ";
 
 fn suite() -> Suite {
+    suite_with(&[])
+}
+
+/// The suite with further cases.
+fn suite_with(more: &[(&str, &str)]) -> Suite {
     let case = |id: &str, needs: &str, more: &str| {
         let clause = id[..5].to_uppercase();
         let text = format!(
@@ -35,6 +43,9 @@ fn suite() -> Suite {
         case("x-003-a", "X-002", ", files: {three: three}"),
         case("x-005-a", "", ", files: {five: five}"),
     ];
+    files.extend(
+        more.iter().map(|(id, text)| (Utf8PathBuf::from(format!("cases/{id}.yaml")), text.as_bytes().to_vec())),
+    );
     let manifest = b"{runtime: it, version: [it], run: [it]}".to_vec();
     files.push((Utf8PathBuf::from("runtimes/it/manifest.yaml"), manifest));
     Suite::load(files.into_iter().collect::<Files>()).expect("a valid suite")
@@ -114,6 +125,7 @@ fn seen(end: ProcessEnd) -> Observation {
         checkpoints: BTreeMap::new(),
         reports: Vec::new(),
         laid: BTreeMap::new(),
+        edited: None,
     };
     Observation { steps: vec![step], attempts: vec![attempt], ..Observation::default() }
 }
@@ -239,6 +251,50 @@ fn every_verdict_is_announced_once() {
     assert_eq!((planned.into_inner(), judged.into_inner()), (5, 5));
 }
 
+/// A case about every run, of a clause that others presuppose.
+const EVERYWHERE: (&str, &str) = (
+    "x-001-everywhere",
+    "{id: x-001-everywhere, clause: X-001, title: t, needs: [], wherever: run, expect: [{ends: {code: 0}}]}",
+);
+
+#[test]
+fn a_case_about_every_other_is_judged_last_and_asks_for_nothing_that_was_seen() {
+    let suite = suite_with(&[EVERYWHERE]);
+    for (script, outcome, asked) in [
+        (&[][..], Pass, &["x-001-a", "x-002-a", "x-003-a"][..]),
+        // It breaks the rule in a case that is green by itself, and again when it is done once more.
+        (&[("x-003-a", &[ProcessEnd::Exited(7)][..])], Fail, &["x-001-a", "x-002-a", "x-003-a", "x-003-a"]),
+        (
+            &[("x-003-a", &[ProcessEnd::Exited(7), ProcessEnd::Exited(0)])],
+            Flaky,
+            &["x-001-a", "x-002-a", "x-003-a", "x-003-a"],
+        ),
+        // What was done twice anyway, because it is red by itself, is not done a third time; it did not end, so it tells nothing.
+        (&[("x-003-a", &[ProcessEnd::OutOfBudget])], Pass, &["x-001-a", "x-002-a", "x-003-a", "x-003-a"]),
+    ] {
+        let rig = Scripted::new(script);
+        let candidate = suite.candidate("it", &PathBuf::from("/nowhere")).expect("it is bundled");
+        let options = SurveyOptions { jobs: 2, timing_jobs: 1, ..SurveyOptions::default() };
+        let report = survey(&suite, &[candidate], &rig, &options, &|_| ()).remove(0);
+        let case = report.clauses[0].cases.iter().find(|case| case.id == EVERYWHERE.0).expect("it was judged");
+        assert_eq!(
+            (case.outcome, rig.asked()),
+            (outcome, asked.iter().map(|id| (*id).to_owned()).collect()),
+            "{script:?}"
+        );
+        assert_eq!(report.clauses[2].cases.len(), 1, "what presupposes X-001 does not wait for it");
+    }
+}
+
+#[test]
+fn a_case_about_every_other_does_nothing_by_itself() {
+    let text = EVERYWHERE.1.replace("wherever", "steps: [{run: {}}], wherever");
+    let case: Case = serde_yaml::from_str(&text).expect("a case");
+    assert!(case.faults().iter().any(|fault| fault.code == "case-everywhere"));
+    let case: Case = serde_yaml::from_str(EVERYWHERE.1).expect("a case");
+    assert!(case.faults().is_empty());
+}
+
 /// A runtime that calls for a human and says the same words, whatever happens.
 struct Crier;
 
@@ -268,7 +324,7 @@ fn what_is_seen_is_held_against_the_run_in_which_nothing_goes_wrong() {
     let mut suite = suite();
     let second = suite.cases.iter_mut().find(|case| case.id == "x-002-a").expect("it is there");
     second.needs.clear();
-    second.expect = vec![Expectation::Surfaced { phase: "design".to_owned() }];
+    second.expect = vec![Expectation::Surfaced { phase: "design".to_owned(), from_start: false }];
     let candidate = suite.candidate("it", &PathBuf::from("/nowhere")).expect("it is bundled");
     let options = SurveyOptions { jobs: 2, timing_jobs: 1, ..SurveyOptions::default() };
     let report = survey(&suite, &[candidate], &Crier, &options, &|_| ()).remove(0);

@@ -22,6 +22,7 @@ fn a_step(end: ProcessEnd, checkpoints: &[(&str, &str)]) -> StepSeen {
         checkpoints: files(checkpoints),
         reports: Vec::new(),
         laid: BTreeMap::new(),
+        edited: None,
     }
 }
 

@@ -224,3 +224,44 @@ fn what_was_left_out_by_hand_is_no_success() {
     let part = report(&[runtime("pass", &none())], &json!({"skip": "X-002"}));
     assert_eq!(decide(&part, &ASKED), ExitStatus::Incomplete);
 }
+
+#[test]
+fn a_manifest_of_ones_own_is_held_against_what_it_expects() {
+    for (outcome, expected, path, only, status, said) in [
+        ("fail", "None", Some("./m.yaml"), None, ExitStatus::Success, "earned what its manifest expects"),
+        ("fail", "Full", Some("./m.yaml"), None, ExitStatus::NotConforming, "something else than its manifest expects"),
+        ("pass", "None", Some("./m.yaml"), None, ExitStatus::NotConforming, "something else than its manifest expects"),
+        ("pass", "Full", Some("./m.yaml"), None, ExitStatus::Success, "conforms to what was asked"),
+        ("fail", "None", None, None, ExitStatus::NotConforming, "does not conform"),
+        ("fail", "None", Some("./m.yaml"), Some("X-001"), ExitStatus::NotConforming, "does not conform"),
+    ] {
+        let it = runtime(outcome, &json!({"expect": {"exit-codes": expected}, "path": path}));
+        let report = report(&[it], &json!({"only": only}));
+        let found = decide(&report, &ASKED);
+        assert_eq!(found, status, "{outcome} {expected} {path:?} {only:?}");
+        let sentence = sentence(found, &ASKED, &report);
+        assert!(sentence.contains(said), "{outcome} {expected} {path:?} {only:?}: {sentence}");
+    }
+}
+
+#[test]
+fn a_manifest_of_ones_own_that_expects_nothing_of_a_column_is_held_against_the_contract() {
+    for (outcome, status) in [("fail", ExitStatus::NotConforming), ("pass", ExitStatus::Success)] {
+        let mut it = runtime(outcome, &json!({"path": "./m.yaml"}));
+        it["cells"]["escalation"] = it["cells"]["exit-codes"].clone();
+        assert_eq!(decide(&report(&[it], &none()), &ASKED), status, "{outcome}");
+    }
+}
+
+#[test]
+fn of_a_column_only_the_musts_are_asked_for() {
+    let mut it = runtime("pass", &none());
+    let mut should = it["clauses"][0].clone();
+    merge(&mut should, &json!({"id": "X-002", "level": "SHOULD", "outcome": "fail"}));
+    it["clauses"].as_array_mut().expect("a list").push(should);
+    for (asked, status) in
+        [(json!({"column": "exit-codes"}), ExitStatus::Success), (json!({"only": "X"}), ExitStatus::NotConforming)]
+    {
+        assert_eq!(decide(&report(&[it.clone()], &asked), &ASKED), status, "{asked}");
+    }
+}

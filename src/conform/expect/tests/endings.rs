@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::scene::{Scene, scene};
-use crate::conform::{FileSeen, ProcessEnd, ProcessSeen, Reason};
+use crate::conform::{FileSeen, Outcome, ProcessEnd, ProcessSeen, Reason};
 
 #[test]
 fn a_signal_is_never_an_exit_code() {
@@ -74,4 +74,50 @@ fn laid_files_stay() {
     laid(Some("138")).fails("unchanged: notes/$p.md", Reason::FileChanged);
     laid(None).fails("unchanged: notes/$p.md", Reason::FileGone);
     laid(Some("137")).fails("unchanged: other.md", Reason::FileGone);
+}
+
+#[test]
+fn a_stop_is_decided_and_no_breakdown() {
+    let decided = "decided: {phase: $p}";
+    let stopped =
+        |code| scene().attempts(&[("preflight", 0, 1, 2), ("design", 119, 3, 4)]).ending(ProcessEnd::Exited(code));
+    stopped(2).passes(decided);
+    stopped(1).output(9, "design ended with 119, which nobody knows").passes(decided);
+    stopped(1).checkpoint("design.yaml", "exit_code: 2").passes(decided);
+    stopped(1).report(json!({ "trigger": "manual", "phase": "design" })).passes(decided);
+    stopped(1).fails(decided, Reason::NoDecision);
+    stopped(1).output(9, "bye").fails(decided, Reason::NoDecision);
+    stopped(1).report(json!({ "trigger": "manual", "phase": "audit" })).fails(decided, Reason::NoDecision);
+    stopped(2)
+        .output(9, "Traceback (most recent call last):")
+        .output(9, "design: 119")
+        .fails(decided, Reason::BrokeDown);
+    stopped(2).output(2, "Traceback (most recent call last):").passes(decided);
+    scene().fails(decided, Reason::NothingStarted);
+}
+
+#[test]
+fn what_a_breakdown_prints_is_no_warning() {
+    let says = "says: {phase: $p, pattern: 'code $code'}";
+    let ended = || scene().attempts(&[("design", 137, 1, 2)]);
+    ended().output(9, "unknown code 137").passes(says);
+    ended().output(9, "unknown code 137").output(9, "panic: code 137").passes(says);
+    ended().output(9, "panic: code 137").output(9, "main.go:7: code 137").fails(says, Reason::NotSaid);
+}
+
+#[test]
+fn what_the_judge_cut_short_while_it_worked_is_no_verdict() {
+    let expectation = "ends: {code: 0}";
+    scene().well().ending(ProcessEnd::TooSlow).says(expectation, Outcome::CouldNotRun, Reason::TooSlow);
+    scene().well().ending(ProcessEnd::OutOfBudget).fails(expectation, Reason::DidNotEnd);
+    scene().well().ending(ProcessEnd::Runaway(17)).fails(expectation, Reason::DidNotEnd);
+}
+
+#[test]
+fn whoever_speaks_in_the_place_of_a_phase_fails_everything() {
+    let mut forged = scene().well();
+    forged.seen.strangers.push(ProcessSeen { pid: 7, command: "python3 runtime.py".to_owned() });
+    let check = forged.judge("ends: {code: 0}");
+    assert_eq!((check.outcome, check.reason), (Outcome::Fail, Reason::Forged));
+    assert!(check.observed.contains("python3 runtime.py"), "{check:?}");
 }

@@ -95,3 +95,34 @@ fn a_red_phase_is_started_again_or_the_demand_is_refused() {
     resumed(ProcessEnd::Signalled("SEGV".to_owned())).fails(reopened, Reason::NotReopened);
     scene().well().fails(reopened, Reason::NotReopened);
 }
+
+#[test]
+fn a_phase_is_not_started_again_after_its_code() {
+    let not_again = "not_again: {phase: $p, code: 2}";
+    scene().attempts(&[("design", 1, 1, 2), ("design", 2, 3, 4)]).passes(not_again);
+    scene().attempts(&[("design", 2, 1, 2), ("audit", 0, 3, 4)]).passes(not_again);
+    scene().attempts(&[("design", 2, 1, 2), ("design", 0, 3, 4)]).fails(not_again, Reason::StartedTooOften);
+    scene().attempts(&[("design", 0, 1, 2)]).fails(not_again, Reason::NeverEnded);
+    scene()
+        .attempts(&[("design", 137, 1, 2), ("design", 0, 3, 4)])
+        .fails("not_again: {phase: $p, code: $code}", Reason::StartedTooOften);
+}
+
+#[test]
+fn phases_run_one_at_a_time() {
+    scene().attempts(&[("preflight", 0, 1, 20), ("design", 1, 20, 30), ("design", 0, 40, 50)]).passes("one_at_a_time");
+    scene().attempts(&[("preflight", 0, 1, 20), ("design", 0, 19, 30)]).fails("one_at_a_time", Reason::Overlapping);
+}
+
+#[test]
+fn a_runtime_may_begin_again_as_soon_as_it_is_asked() {
+    let again = |since: &str| format!("reopened: {{phase: preflight, {since}step: 2}}");
+    let asked = || scene().well().step("resolve", ProcessEnd::Exited(0));
+    let at_once = || asked().attempts(&[("preflight", 0, 400, 500)]).step("resume", ProcessEnd::Exited(0));
+    at_once().fails(&again(""), Reason::NotReopened);
+    at_once().passes(&again("since: 1, "));
+    asked()
+        .attempts(&[("design", 0, 400, 500)])
+        .step("resume", ProcessEnd::Exited(0))
+        .fails(&again("since: 1, "), Reason::NotReopened);
+}

@@ -50,6 +50,10 @@ fn the_last_checkpoint_is_the_newest_on_disk() {
     on_disk("phase: design\nn: 2").fails(latest, Reason::WrongValue);
     on_disk("phase: design\nn: 1").checkpoint("context-state.yaml", "newer: true").passes(latest);
     scene().well().report(document()).fails(latest, Reason::NoCheckpoint);
+    // A run may be over before its first checkpoint.
+    for state in [json!({}), json!({ "last_checkpoint": null })] {
+        scene().well().report(json!({ "trigger": "timeout", "phase": "design", "state": state })).passes(latest);
+    }
 }
 
 /// `design` ran from 210 to 300.
@@ -172,4 +176,16 @@ fn what_is_said_without_a_cause_too_does_not_count() {
     then("the limit is 0").fails(says, Reason::NotSaid);
     then("a limit of 0 makes no sense").passes(says);
     then("nothing").fails(says, Reason::NotSaid);
+}
+
+#[test]
+fn of_a_timeout_a_human_may_be_told_before_the_phase_has_ended() {
+    let report = json!({ "trigger": "timeout", "phase": "design" });
+    let told = |at| scene().well().report(report.clone()).output(at, "design: timeout");
+    let (since_end, since_start) = ("surfaced: {phase: $p}", "surfaced: {phase: $p, from_start: true}");
+    told(250).fails(since_end, Reason::NotSurfaced);
+    told(250).passes(since_start);
+    told(205).fails(since_start, Reason::NotSurfaced);
+    let before_it_starts = scene().attempts(&[("preflight", 0, 100, 200)]).report(report.clone());
+    before_it_starts.output(210, "design: timeout").passes(since_start);
 }

@@ -53,6 +53,7 @@ impl Scene {
             checkpoints: BTreeMap::new(),
             reports: Vec::new(),
             laid: BTreeMap::new(),
+            edited: None,
         });
         self
     }
