@@ -66,6 +66,8 @@ pub(super) fn prune(
     let gone: Vec<Summary> = chosen(&known, now, older_than, keep).into_iter().cloned().collect();
     if !dry_run && !gone.is_empty() {
         here.store.claim(now, false).map_err(failed)?;
+        // Whoever resumes meanwhile waits a moment.
+        here.store.say_ending();
         for summary in &gone {
             here.store.remove(&summary.execution).map_err(failed)?;
         }

@@ -62,6 +62,8 @@ pub(super) fn owned(layout: &Layout, place: &Place) -> Result<(Journal, Place), 
     }
     let now = clock::now().wall();
     store.claim(now, false)?;
+    // It takes a moment: whoever waited for the answer and resumes at once waits for that too.
+    store.say_ending();
     let place = store.place().clone();
     let store: Box<dyn RunStore> = Box::new(store);
     // Looked at again: it may have gone on meanwhile.
@@ -86,4 +88,35 @@ fn skip(journal: &mut Journal, layout: &Layout, phase: Phase, because: &str) -> 
     let checkpoint = skipped(journal.state(), phase, because, now);
     journal.record(now, Event::StageSkipped { checkpoint: Box::new(checkpoint.clone()) })?;
     Ok(write_checkpoint(layout, &checkpoint)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::RunOrigin;
+
+    #[test]
+    fn whoever_resumes_while_an_answer_is_written_knows_that_it_takes_a_moment() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (workspace, state) = (folder.path().join("work"), folder.path().join("state"));
+        crate::system::files::ensure_folder(&workspace).expect("made");
+        let layout = Layout::new(&workspace);
+        let place = Place::find(&workspace, Some(&state)).expect("found");
+        let mut store = FileStore::new(place, layout.clone());
+        let now = clock::now().wall();
+        store.claim(now, false).expect("nobody works here");
+        let place = store.place().clone();
+        let execution = ExecutionId::new("exec-1").expect("an id");
+        let first = Event::ExecutionStarted {
+            execution,
+            phases: vec![Phase::Design],
+            origin: RunOrigin::config(),
+            overrides: Vec::new(),
+        };
+        drop(Journal::begin(Box::new(store), now, first).expect("begun"));
+        let owned = owned(&layout, &place).expect("in our hand");
+        let holder = FileStore::new(place, layout).holder().expect("readable").expect("held");
+        assert!(holder.ending);
+        drop(owned);
+    }
 }
