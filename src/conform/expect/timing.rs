@@ -1,5 +1,5 @@
-//! How long the runtime waits before a retry. Only lower bounds, and only against its own pace: a loaded machine makes a
-//! gap longer, never shorter.
+//! How long the runtime waits before a retry. Only lower bounds, and only against its own usual pace: a loaded machine makes
+//! a gap longer, never shorter.
 
 use super::Evidence;
 use crate::conform::{AttemptSeen, Check, Expectation, Millis, Reason};
@@ -22,8 +22,10 @@ pub(super) fn backoff(evidence: &Evidence<'_>, phase: &str, growth: Option<f64>)
     if let Some(factor) = growth {
         return grows(&gaps, factor);
     }
-    let paces = self::gaps(attempts, |before, after| before.exit == Some(0) && after.phase != before.phase);
-    let Some(&pace) = paces.iter().max() else {
+    let mut paces = self::gaps(attempts, |before, after| before.exit == Some(0) && after.phase != before.phase);
+    paces.sort_unstable();
+    // The median: one gap in which the machine was busy is no pace, and every wait would have to have fallen into such a one.
+    let Some(&pace) = paces.get(paces.len() / 2) else {
         return Check::fail(Reason::NoBaseline, expected, "no phase succeeded before another to compare with");
     };
     let margin = evidence.seen.initial_backoff.map_or(BLIND_MARGIN, |initial| initial / 2);

@@ -73,6 +73,16 @@ fn waits_exceed_the_runtimes_own_pace() {
     waiting(&[61], Some(100)).fails("backoff: {phase: audit}", Reason::NeverStarted);
     let alone = scene().attempts(&[("design", 1, 0, 10), ("design", 1, 900, 910)]);
     alone.fails(plain, Reason::NoBaseline);
+    // Between two other phases the machine was busy for two seconds.
+    let busy = |gap: u64| {
+        let before = [("preflight", 0, 0, 10), ("discovery", 0, 20, 30), ("implementation", 0, 2_030, 2_040)];
+        let mut scene = scene().attempts(&before).attempts(&[("audit", 0, 2_050, 2_060), ("design", 1, 2_070, 2_080)]);
+        scene = scene.attempts(&[("design", 1, 2_080 + gap, 2_090 + gap)]);
+        scene.seen.initial_backoff = Some(100);
+        scene
+    };
+    busy(61).passes(plain);
+    busy(60).fails(plain, Reason::RetriedTooSoon);
 }
 
 #[test]
