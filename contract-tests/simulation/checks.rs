@@ -250,6 +250,8 @@ impl Truth {
         if after_power_cut {
             // The name of an owner that never did anything durable may be given again.
             self.epoch = recorded.last().map_or(0, |newest| newest.epoch);
+            // Nor was a session acknowledged that only reached the cache.
+            self.agents.retain(|phase, named| recorded.iter().any(|it| names(&it.event, *phase, named)));
         }
         self.seen = recorded.iter().map(|envelope| (envelope.seq, envelope.clone())).collect();
         // What was written in the moment of a death counts, although nobody heard of it.
@@ -272,6 +274,12 @@ impl Truth {
             }
         }
     }
+}
+
+/// The agent of a phase names its session.
+fn names(event: &Event, of: Phase, named: &str) -> bool {
+    let Event::Agent { phase, agent: AgentActivity::Session { session } } = event else { return false };
+    *phase == of && session == named
 }
 
 /// What a power cut must not take once it was acknowledged.
