@@ -204,7 +204,7 @@ impl State {
     fn put(&mut self, checkpoint: &Checkpoint) {
         self.reopened.remove(&checkpoint.phase);
         self.updated_at = self.updated_at.max(checkpoint.created_at);
-        self.checkpoints.insert(checkpoint.phase, checkpoint.clone());
+        self.replaced.extend(self.checkpoints.insert(checkpoint.phase, checkpoint.clone()));
     }
 
     fn agent(&mut self, phase: Phase, event: &AgentActivity) {

@@ -45,6 +45,9 @@ pub struct State {
     /// The newest checkpoint of each phase that has one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub checkpoints: BTreeMap<Phase, Checkpoint>,
+    /// Those that newer ones have replaced, oldest first: a power cut may bring a part of one back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<Checkpoint>,
     /// Phases that run again although their checkpoint says 0.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub reopened: BTreeSet<Phase>,
@@ -111,6 +114,7 @@ impl State {
             updated_at: now,
             counters: TriggerCounters::default(),
             checkpoints: BTreeMap::new(),
+            replaced: Vec::new(),
             reopened: BTreeSet::new(),
             active: BTreeMap::new(),
             starts: BTreeMap::new(),

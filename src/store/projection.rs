@@ -65,7 +65,9 @@ fn compare_phase(layout: &Layout, state: &State, phase: Phase) -> Option<Mismatc
         if bytes == expected.as_bytes() {
             return None;
         }
-        if is_torn(&bytes, expected.as_bytes()) {
+        let earlier = state.replaced.iter().filter(|it| it.phase == phase);
+        let earlier = earlier.filter_map(|checkpoint| checkpoint_text(&path, checkpoint).ok());
+        if earlier.chain([expected.clone()]).any(|written| is_torn(&bytes, written.as_bytes())) {
             return Some(mismatch(Found::Torn));
         }
     }
@@ -233,6 +235,7 @@ mod tests {
             design.created_at,
         );
         state.checkpoints.insert(Phase::Design, design.clone());
+        state.replaced.push(checkpoint("exec-1", Phase::Design, "at first it failed"));
         write_checkpoint(&layout, &design).expect("written");
         (folder, layout, state)
     }
@@ -248,12 +251,16 @@ mod tests {
         let half = [&whole[..10], &zeros[10..]].concat();
         // As long as nothing that was written.
         let (too_few, half_of_them) = (vec![0; 100], [&whole[..10], &zeros[..90]].concat());
+        // Of one that was written before, and had not reached the disk either.
+        let replaced = checkpoint_text(&path, &state.replaced[0]).expect("writable").into_bytes();
         let rows: Vec<(Option<Vec<u8>>, Found)> = vec![
             (None, Found::Missing),
             (Some(Vec::new()), Found::Torn),
             (Some(whole[..whole.len() - 1].to_vec()), Found::Torn),
             (Some(zeros), Found::Torn),
             (Some(half), Found::Torn),
+            (Some(replaced[..replaced.len() - 2].to_vec()), Found::Torn),
+            (Some(replaced.clone()), Found::Different),
             (Some(too_few), Found::NotACheckpoint),
             (Some(half_of_them), Found::NotACheckpoint),
             (Some(text.replace("done", "else").into_bytes()), Found::Different),
