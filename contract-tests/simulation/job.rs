@@ -14,6 +14,8 @@ use super::truth::Truth;
 pub(super) enum Saying {
     /// It writes something.
     Writes,
+    /// Its gate begins.
+    Gate,
     /// It invokes its agent.
     Invokes,
     /// Its agent names its session.
@@ -165,6 +167,9 @@ impl Truth {
             3..=9 if is_agent => sayings.push(Saying::Limit(Duration::from_secs(self.rng.u64(1..900)))),
             10..=40 => sayings.extend([Saying::Writes, Saying::Writes]),
             _ => {}
+        }
+        if self.rng.u8(0..4) == 0 {
+            sayings.push(Saying::Gate);
         }
         sayings.retain(|saying| !saying.is_trouble() || self.disturbs());
         let most = u64::try_from(lasts.as_millis()).expect("minutes");

@@ -229,7 +229,11 @@ impl Truth {
     fn says(&mut self, job: &mut Job, saying: Saying) -> Fact {
         let phase = job.phase;
         self.tell(|| format!("{phase}: {saying:?}"));
+        if matches!(saying, Saying::Gate | Saying::Invokes | Saying::Session(_)) {
+            job.writes(self.steady);
+        }
         match saying {
+            Saying::Gate => Fact::Happened(Event::GateStarted { phase }),
             Saying::Writes => {
                 job.writes(self.steady);
                 let piece = Piece { stream: Stream::Stdout, bytes: b"at work\n".to_vec() };

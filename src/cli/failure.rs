@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::ffi::OsString;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::ExitStatus;
 use super::console::{CYAN, RED, print, say};
@@ -64,8 +64,14 @@ impl Failure {
 
 /// An error as one line of JSON on standard output. Where that cannot be written, the exit code says the rest.
 pub(super) fn print_error(status: ExitStatus, message: &str, hints: &[String]) {
-    let error = json!({ "error": { "code": status.code(), "message": message, "hints": hints } });
-    let _ = print(&format!("{error}\n"));
+    let _ = print(&format!("{}\n", as_json(status, message, hints)));
+}
+
+/// For machines, which have no use for colours.
+fn as_json(status: ExitStatus, message: &str, hints: &[String]) -> Value {
+    let plain = |text: &str| anstream::adapter::strip_str(text).to_string();
+    let hints: Vec<String> = hints.iter().map(|hint| plain(hint)).collect();
+    json!({ "error": { "code": status.code(), "message": plain(message), "hints": hints } })
 }
 
 /// Whether a command line asks for JSON, as far as its words show it: also one that cannot be parsed.
@@ -92,5 +98,13 @@ mod tests {
         ] {
             assert_eq!(asks_for_json(line.split(' ').map(OsString::from)), asked, "{line}");
         }
+    }
+
+    #[test]
+    fn an_error_for_machines_has_no_colours() {
+        let message = format!("1 problem\n{RED}error[config-key]{RED:#}: no such key");
+        let told = as_json(ExitStatus::Config, &message, &[format!("{CYAN}look{CYAN:#}")]);
+        assert_eq!(told["error"]["message"], "1 problem\nerror[config-key]: no such key");
+        assert_eq!(told["error"]["hints"], json!(["look"]));
     }
 }

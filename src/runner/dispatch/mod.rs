@@ -143,7 +143,11 @@ impl<P: Ports> Dispatcher<P> {
                 self.journal.say_ending();
                 self.live.interrupt = Some(interrupt);
             }
-            Fact::Happened(event) => self.record(event)?,
+            Fact::Happened(event) => {
+                // Also a gate that begins: its silence is its own.
+                self.live.heard();
+                self.record(event)?;
+            }
             Fact::Observed(observation) => {
                 if matches!(observation, Observation::Output { .. }) {
                     self.live.heard();
