@@ -497,7 +497,9 @@ fn the_files_of_a_room_of_the_runner_name_each_other_one_way() {
         // Whoever names nobody that is left is taken away, until nobody is.
         while let Some(free) = left.iter().find(|(_, named)| named.is_empty()).map(|(name, _)| (*name).clone()) {
             left.remove(&free);
-            left.values_mut().for_each(|named| named.retain(|name| *name != free));
+            for named in left.values_mut() {
+                named.retain(|name| *name != free);
+            }
         }
         assert!(left.is_empty(), "src/{folder}: a circle of files: {left:?}");
     }

@@ -113,8 +113,9 @@ impl Teller {
                 return over;
             }
             fact = self.truth.borrow_mut().next(until);
-            if std::mem::take(&mut self.truth.borrow_mut().stage_fails) {
-                return self.fail_stage(dispatcher);
+            let fails = self.truth.borrow_mut().stage_fails.take();
+            if let Some(what) = fails {
+                return self.fail_stage(dispatcher, what);
             }
         }
         self.truth.borrow_mut().breaks("the session does not end");
@@ -122,8 +123,8 @@ impl Teller {
     }
 
     /// The stage that runs cannot go on, and is ended with its session.
-    fn fail_stage(&self, dispatcher: &mut Dispatcher<World>) -> Session {
-        dispatcher.stage_failed(refused("write to the log of a stage"));
+    fn fail_stage(&self, dispatcher: &mut Dispatcher<World>, what: &'static str) -> Session {
+        dispatcher.stage_failed(refused(what));
         self.truth.borrow_mut().job = None;
         Session::Failed
     }

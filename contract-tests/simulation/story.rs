@@ -152,10 +152,7 @@ fn draw(rng: &mut fastrand::Rng) -> (Settings, Rules) {
     let agent = || AgentWork { backend: "agent".to_owned(), prompt: "work".to_owned(), effort: None };
     let stage = |phase: &Phase| Stage {
         phase: *phase,
-        work: Some(match agents.contains(phase) {
-            true => Work::Agent(agent()),
-            false => Work::Command(vec!["work".to_owned()]),
-        }),
+        work: Some(if agents.contains(phase) { Work::Agent(agent()) } else { Work::Command(vec!["work".to_owned()]) }),
         verify: None,
         env: BTreeMap::new(),
         timeout: Some(timeout),

@@ -33,8 +33,8 @@ pub(super) struct Truth {
     pub(super) followed: Option<Attempt>,
     /// The sessions that agents named, by their phase, as long as they have to be gone on with.
     pub(super) agents: BTreeMap<Phase, String>,
-    /// The stage cannot read or write something.
-    pub(super) stage_fails: bool,
+    /// What the stage cannot do, and cannot go on without.
+    pub(super) stage_fails: Option<&'static str>,
     /// How long the session waited for providers.
     pub(super) waited: Duration,
     /// The least and the most time that may be charged to the run.
@@ -113,7 +113,7 @@ impl Truth {
             left: None,
             followed: None,
             agents: BTreeMap::new(),
-            stage_fails: false,
+            stage_fails: None,
             waited: Duration::ZERO,
             charged: (Duration::ZERO, Duration::ZERO),
             seen: BTreeMap::new(),
@@ -197,9 +197,9 @@ impl Truth {
         let is_first = rests <= left && !(overdue && self.rng.bool());
         let time = if is_first { rests } else { left };
         if job.waits.is_some() {
-            self.pass(time)
+            self.pass(time);
         } else {
-            self.pass_charged(time)
+            self.pass_charged(time);
         }
         if is_first {
             return self.happens(job);
@@ -213,7 +213,7 @@ impl Truth {
         self.is_in_time(&job);
         if let Some((since, until)) = job.waits {
             job.goes_on(self.steady);
-            self.waited += until - since;
+            self.waited += until.saturating_sub(since);
             if self.waited > self.settings.patience {
                 self.breaks(format!("{} waited for its provider, {:?} in all", job.phase, self.waited));
             }
@@ -260,7 +260,7 @@ impl Truth {
             }
             Saying::Fails => {
                 self.count("stages that cannot go on");
-                self.stage_fails = true;
+                self.stage_fails = Some("write to the log of a stage");
                 Fact::Tick
             }
         }

@@ -426,8 +426,8 @@ fn ensure_folders(path: &Path, mode: u32) -> Result<(), FileError> {
         return Ok(());
     }
     // Somebody else may be faster.
-    let made = fs::DirBuilder::new().recursive(true).mode(mode).create(path);
-    made.map_err(FileError::at("create the folder", path))?;
+    let result = fs::DirBuilder::new().recursive(true).mode(mode).create(path);
+    result.map_err(FileError::at("create the folder", path))?;
     // All are made before the first is waited for: the disk writes them together.
     missing.into_iter().rev().try_for_each(|folder| sync_folder(folder_of(folder)))
 }
