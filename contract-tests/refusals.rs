@@ -126,8 +126,16 @@ fn a_wrong_value_is_shown_with_its_line_and_a_remedy() {
 #[test]
 fn a_wrong_variable_or_flag_is_named() {
     let place = Place::with_config("autonomous_agent: { context: { hard_limit_tokens: 1000 } }\n");
-    for (name, value) in [("CONTEXT_SOFT_LIMIT", "lots"), ("LOA_RUN_RETRY_MAX", "-1"), ("LOA_RUN_TIMEOUT_HOURS", "0")] {
-        place.loa_with(&RUN, &[(name, value)]).code(78).stderr(contains(name).and(contains("config.yaml").not()));
+    // What the file says is wrong beside the default, and nobody knows beside what the variable was to say.
+    let wrong = [
+        ("CONTEXT_SOFT_LIMIT", "lots", false),
+        ("LOA_RUN_RETRY_MAX", "-1", true),
+        ("LOA_RUN_TIMEOUT_HOURS", "0", true),
+    ];
+    for (name, value, and_file) in wrong {
+        let told = place.loa_with(&RUN, &[(name, value)]).code(78).stderr(contains(name));
+        let text = String::from_utf8_lossy(&told.get_output().stderr).into_owned();
+        assert_eq!(text.contains(".loa.config.yaml:1:51"), and_file, "{name}: {text}");
     }
     place.loa(&[&RUN[..], &["--set", "runtime.retry.mx=1"]].concat()).code(78).stderr(contains("did you mean `max`?"));
     place.loa(&[&RUN[..], &["--set", "nonsense"]].concat()).code(64).stderr(contains("KEY=VALUE"));
@@ -135,6 +143,29 @@ fn a_wrong_variable_or_flag_is_named() {
     place.loa(&RUN).code(78).stderr(contains(".loa.config.yaml:1:51").and(contains("more than 80000")));
     place.nothing_happened();
     place.loa_with(&RUN, &[("CONTEXT_SOFT_LIMIT", "500")]).success();
+}
+
+#[test]
+fn all_that_keeps_a_run_from_starting_is_said_at_once_and_nothing_of_phases_that_do_not_run() {
+    let config = "runtime:\n  backend: nobody\n  retry: { max: 9 }\n  phases:\n    design: { prompt: Draw., backend: cluade }\n    \
+                  audit: { comand: a }\n    submit: { prompt: Send. }\n    deploy: { command: 'true' }\n";
+    let place = Place::with_config(config);
+    let said = place.loa(&["run"]).code(78);
+    let text = String::from_utf8_lossy(&said.get_output().stderr).into_owned();
+    let expected = [
+        ".loa.config.yaml:3:",
+        "no key `comand`",
+        ".loa.config.yaml:5: phase `design` asks for the backend `cluade`",
+        "did you mean `claude`?",
+        ".loa.config.yaml:2: phase `submit` asks for the backend `nobody`",
+        "no command and no prompt: preflight, discovery, implementation, learning\n",
+    ];
+    for part in expected {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    place.nothing_happened();
+    place.write(".loa.config.yaml", config.replace("max: 9", "max: 3").replace("comand", "command"));
+    place.loa(&["run", "--phase", "deploy", "--set", "autonomous_agent.require_human_deploy_approval=false"]).success();
 }
 
 #[test]

@@ -195,6 +195,28 @@ fn a_daemon_is_ended_by_the_guard_and_without_a_guard_by_the_next_start() {
 }
 
 #[test]
+fn a_daemon_that_hid_and_outlived_everybody_is_named_and_so_is_nobody_else() {
+    let hidden =
+        "test -f go && exit 0; (setsid env -i sh -c 'echo $$ > daemon; exec sleep 60' &); echo $$ > up; sleep 60";
+    let workspace = Workspace::only(&[("design", hidden)]);
+    // One of ours that works here too, and has a parent that knows it.
+    let mut ours = Command::new("sleep").arg("60").current_dir(workspace.path("")).spawn().expect("sleep");
+    let run = workspace.start();
+    until("both are up", || !workspace.read("daemon").is_empty() && !workspace.read("up").is_empty());
+    signal(run.id(), "STOP");
+    signal(guard(run.id()).expect("a guard"), "KILL");
+    signal(workspace.read("up").trim().parse().expect("a number"), "KILL");
+    kill(run);
+    workspace.write("go", "");
+    let daemon = workspace.read("daemon");
+    let resumed = workspace.resume().exits(0).says(&[&format!("process {} (sleep) may be left", daemon.trim())]);
+    assert!(!resumed.stderr.contains(&format!("process {} ", ours.id())), "{}", resumed.stderr);
+    signal(daemon.trim().parse().expect("a number"), "KILL");
+    ours.kill().expect("it lives");
+    ours.wait().expect("awaited");
+}
+
+#[test]
 fn a_guard_that_somebody_ends_is_replaced_and_the_new_one_knows_what_it_watches() {
     let daemon =
         "test -f go && exit 0; (setsid env -i sh -c 'echo $$ > daemon; exec sleep 60' &); echo $$ > up; sleep 60";

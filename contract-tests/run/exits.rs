@@ -58,14 +58,14 @@ fn what_is_not_0_or_1_ends_the_run_at_once_and_is_recorded_as_2() {
     let flat = flat.to_string_lossy().into_owned();
     let sh = |script: &str| vec!["sh".to_owned(), "-c".to_owned(), script.to_owned()];
     let rows = [
-        (sh("exit 2"), None),
-        (sh("exit 7"), Some("UNKNOWN_EXIT_7")),
-        (sh("exit 255"), Some("UNKNOWN_EXIT_255")),
-        (sh("kill -9 $$"), Some("SIGNAL_KILL")),
-        (vec!["/nonexistent/phase".to_owned()], Some("SPAWN_FAILED")),
-        (vec!["no-such-program-anywhere".to_owned()], Some("SPAWN_FAILED")),
-        (vec![flat], Some("SPAWN_FAILED")),
-        (vec!["/tmp".to_owned()], Some("SPAWN_FAILED")),
+        (sh("exit 2"), "ATTEMPT_FAILED"),
+        (sh("exit 7"), "UNKNOWN_EXIT_7"),
+        (sh("exit 255"), "UNKNOWN_EXIT_255"),
+        (sh("kill -9 $$"), "SIGNAL_KILL"),
+        (vec!["/nonexistent/phase".to_owned()], "SPAWN_FAILED"),
+        (vec!["no-such-program-anywhere".to_owned()], "SPAWN_FAILED"),
+        (vec![flat], "SPAWN_FAILED"),
+        (vec!["/tmp".to_owned()], "SPAWN_FAILED"),
     ];
     for (command, error) in rows {
         let workspace = Workspace::only(&[]);
@@ -77,7 +77,7 @@ fn what_is_not_0_or_1_ends_the_run_at_once_and_is_recorded_as_2() {
         assert!(!workspace.path(".loa-run/logs/design-2.log").exists(), "not retried: {command:?}");
         let checkpoint = workspace.checkpoint("design");
         assert_eq!(checkpoint["exit_code"], 2, "{command:?}");
-        assert_eq!(checkpoint["errors"][0]["code"].as_str(), error, "{command:?}");
+        assert_eq!(checkpoint["errors"][0]["code"], error, "{command:?}");
         assert_eq!(workspace.report()["trigger"], "manual");
     }
 }
@@ -182,4 +182,36 @@ fn what_a_stage_leaves_in_its_result_file_reaches_the_checkpoint() {
 pub(super) fn alive(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !rest.trim().is_empty() && !rest.trim().starts_with('Z'))
+}
+
+#[test]
+fn what_a_failed_attempt_said_last_stands_in_checkpoint_and_report() {
+    let one = |script: &str, verify: Option<&str>, expected: &str| {
+        let workspace = Workspace::only(&[("design", script)]);
+        let verify = verify.map_or(String::new(), |gate| format!("verify: {gate}, "));
+        let limit = if script.contains("sleep") { "timeout_ms: 900, " } else { "" };
+        workspace.config(&format!("runtime: {{ phases: {{ design: {{ {verify}{limit} retry: {{ max: 0 }} }} }} }}\n"));
+        workspace.run().exits(2);
+        for document in [workspace.checkpoint("design"), workspace.report()] {
+            let text = serde_json::to_string(&document).expect("plain data");
+            assert!(text.contains(expected), "{expected}:\n{text}");
+        }
+    };
+    one("echo begin; echo 3 of 40 failed; exit 2", None, "exit 2: 3 of 40 failed");
+    one("echo no such table >&2; exit 1", None, "exit 1: no such table");
+    one("echo step 4; exec sleep 60", None, "the phase was stopped after 0.9 s, its limit: step 4");
+    one("echo built", Some("'echo 2 warnings; exit 1'"), "in its gate: exit 1: 2 warnings");
+    one("echo built", Some("[/nonexistent/gate]"), "in its gate: a program of the phase could not be started");
+    one("nonexistent-tool 2>&1", None, "nonexistent-tool: not found");
+    let own = r#"printf '{"summary":"It did not work."}' > "$LOA_RESULT_FILE"; echo the disk is full; exit 2"#;
+    one(own, None, "exit 2: the disk is full");
+}
+
+#[test]
+fn a_success_on_the_second_try_tells_of_the_first() {
+    let workspace = Workspace::only(&[("design", "test -f tried && exit 0; touch tried; echo no lock; exit 1")]);
+    workspace.run().exits(0);
+    let checkpoint = workspace.checkpoint("design");
+    assert_eq!(checkpoint["exit_code"], 0);
+    assert_eq!(checkpoint["errors"][0]["message"], "attempt 1: exit 1: no lock");
 }

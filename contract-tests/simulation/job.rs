@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use loa::contract::{Finding, Phase, PhaseResult, Severity};
 use loa::policy::StageOutcome;
-use loa::runner::decide::{Attempt, Stop};
+use loa::runner::decide::{Attempt, Stop, Words};
 
 use super::truth::Truth;
 
@@ -193,7 +193,7 @@ impl Truth {
         let (is_refused, is_busy) = (self.rng.u8(0..20) == 0, self.rng.u8(0..10) == 0);
         let result = PhaseResult { findings: (0..found).map(finding).collect(), ..PhaseResult::default() };
         Attempt {
-            stderr: ["", "one\n", "another\n"][self.rng.usize(0..3)].to_owned(),
+            words: Words { stderr: ["", "one\n", "another\n"][self.rng.usize(0..3)].to_owned(), ..Words::default() },
             result: (!is_refused && found > 0).then_some(result),
             result_refused: is_refused.then(|| "it is not JSON".to_owned()),
             wait: (is_agent && is_busy).then(|| Duration::from_secs(self.rng.u64(1..400))),
@@ -218,7 +218,8 @@ pub(super) fn left_by(end: Result<StageOutcome, Stop>) -> Attempt {
         end,
         result: None,
         result_refused: None,
-        stderr: String::new(),
+        words: Words::default(),
+        in_gate: false,
         wait: None,
         said: None,
         unverified: false,

@@ -54,6 +54,10 @@ impl Ports for World {
         Duration::from_secs(20)
     }
 
+    fn strays(&mut self, _: Timestamp) -> Vec<String> {
+        Vec::new()
+    }
+
     fn ready(&mut self, _: &ExecutionId, _: Option<&SessionId>) -> Result<usize, RunError> {
         let mut truth = self.truth.borrow_mut();
         truth.halt = false;

@@ -7,7 +7,7 @@ use super::{BackendKind, BackendSection, ConfigDocument, built_in};
 use crate::contract::Phase;
 use crate::diag::{Diagnostic, closest};
 
-/// Every finding about phases with a prompt, and about the agents that they name.
+/// Every finding about phases with a prompt, and about sections that do not fit their agent.
 pub(super) fn findings(config: &ConfigDocument, origins: &Origins) -> Vec<Diagnostic> {
     let runtime = &config.runtime;
     let about = |pointer: String, message: String| located(origins, &pointer, message);
@@ -19,19 +19,28 @@ pub(super) fn findings(config: &ConfigDocument, origins: &Origins) -> Vec<Diagno
             let finding = about(pointer, format!("phase `{phase}` has a command and a prompt"));
             found.push(finding.expected("one of them").help("remove one: a gate goes under `verify`"));
         }
-        if let Some(name) = &section.backend {
-            found.extend(
-                unknown(config, name)
-                    .map(|finding| placed(finding, origins, &format!("/runtime/phases/{phase}/backend"))),
-            );
-        }
     }
-    found.extend(unknown(config, &runtime.backend).map(|finding| placed(finding, origins, "/runtime/backend")));
     for (name, section) in &runtime.backends {
         let pointer = format!("/runtime/backends/{name}");
         found.extend(misfit(name, section).map(|(key, message)| about(format!("{pointer}{key}"), message)));
     }
     found
+}
+
+/// Every finding about a name of an agent that nothing is known of. What runs needs its own agent only: whoever reads the
+/// configuration for a run says it of the phases that run.
+pub(super) fn strangers(config: &ConfigDocument, origins: &Origins) -> Vec<Diagnostic> {
+    let of_phase = |phase: &Phase| {
+        let name = config.runtime.phases.get(*phase).backend.as_ref()?;
+        Some((format!("/runtime/phases/{phase}/backend"), name))
+    };
+    let default = ("/runtime/backend".to_owned(), &config.runtime.backend);
+    Phase::ALL
+        .iter()
+        .filter_map(of_phase)
+        .chain([default])
+        .filter_map(|(pointer, name)| Some(placed(unknown(config, name)?, origins, &pointer)))
+        .collect()
 }
 
 /// A backend that nothing is known of.

@@ -53,10 +53,12 @@ pub(super) fn pointing_at(node: Option<&Node>, finding: Diagnostic) -> Diagnosti
     }
 }
 
-/// Every rule over several values that the configuration breaks.
-pub(super) fn conflicts(config: &ConfigDocument, origins: &Origins) -> Vec<Diagnostic> {
-    let crossed = crossed(config);
-    crossed.iter().map(|conflict| conflict.finding(origins)).chain(agents::findings(config, origins)).collect()
+/// Every rule over several values that the configuration breaks; `left_out` are values that are wrong by themselves, by
+/// their pointers.
+pub(super) fn conflicts(config: &ConfigDocument, origins: &Origins, left_out: &[&str]) -> Vec<Diagnostic> {
+    let is_known = |conflict: &Conflict| !left_out.contains(&conflict.low.1) && !left_out.contains(&conflict.high.1);
+    let crossed = crossed(config).into_iter().filter(is_known);
+    crossed.map(|conflict| conflict.finding(origins)).chain(agents::findings(config, origins)).collect()
 }
 
 /// Every pair of values in the wrong order.

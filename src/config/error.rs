@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::Settings;
 use crate::diag::Diagnostic;
 use crate::system::files::FileError;
 
@@ -25,6 +26,8 @@ pub enum ConfigError {
     Invalid {
         /// What is wrong, by where; at least one.
         problems: Vec<Problems>,
+        /// What the rest says, for whoever wants to know at once what else is wrong. Nothing runs by it.
+        rest: Option<Box<Settings>>,
     },
 }
 
@@ -35,6 +38,13 @@ pub struct Problems {
     pub source: Option<Source>,
     /// What is wrong; at least one.
     pub findings: Vec<Diagnostic>,
+}
+
+impl Problems {
+    /// The values that are wrong, where a single one is.
+    pub(super) fn pointers(&self) -> impl Iterator<Item = &str> {
+        self.findings.iter().filter_map(|finding| finding.pointer.as_deref())
+    }
 }
 
 fn counted(problems: &[Problems]) -> String {
@@ -49,8 +59,8 @@ impl ConfigError {
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Invalid { problems }, Self::Invalid { problems: more }) => {
-                Self::Invalid { problems: problems.into_iter().chain(more).collect() }
+            (Self::Invalid { problems, rest }, Self::Invalid { problems: more, rest: other }) => {
+                Self::Invalid { problems: problems.into_iter().chain(more).collect(), rest: rest.or(other) }
             }
             (Self::Invalid { .. }, unreadable) | (unreadable, _) => unreadable,
         }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::load::{FILE_NAME, typed};
 use super::settings::Origins;
-use super::{ConfigDocument, check};
+use super::{ConfigDocument, agents, check};
 use crate::diag::{Diagnostic, Document};
 use crate::schema::{Checker, Example, Explanation, Kind, Marks, Rule};
 
@@ -38,7 +38,7 @@ pub(super) const CONFLICT: Rule = Rule {
         let Ok(config) = typed(subject.document.to_json()) else { return Vec::new() };
         let file = Some((subject.path.into(), subject.document.clone()));
         let origins = Origins { file, ..Origins::default() };
-        check::conflicts(&config, &origins)
+        [check::conflicts(&config, &origins, &[]), agents::strangers(&config, &origins)].concat()
     },
 };
 

@@ -1,8 +1,9 @@
 //! From bytes, environment and flags to settings, or to findings that say what is wrong and where.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::keys::{backend_key, backend_name_in_key};
 use super::kind::{self, CONFLICT};
@@ -12,6 +13,7 @@ use super::{
     ConfigDocument, ConfigError, OldName, Origin, Override, PREFIX, Problems, Source, VARIABLES, check,
     runtime_variables,
 };
+use crate::contract::Phase;
 use crate::diag::{Budget, Diagnostic, Document, Format, Severity, closest, documents};
 use crate::system::files::{self, FileError};
 
@@ -95,36 +97,81 @@ pub fn resolve_over(
     if !wrong.is_empty() {
         problems.push(Problems { source: None, findings: wrong });
     }
-    if !problems.is_empty() {
-        return Err(ConfigError::Invalid { problems });
-    }
     warnings.extend(advice.into_iter().chain(old.iter().map(notice)));
-    let origins = Origins { file, user, overrides, old };
-    fitting(tree, origins, warnings).map_err(|findings| {
-        let in_file = findings.iter().any(|finding| finding.span.is_some());
-        ConfigError::Invalid { problems: vec![Problems { source: source.filter(|_| in_file), findings }] }
-    })
+    let settings = match without_errors(tree, &problems).map(typed) {
+        Some(Ok(config)) => Some(Settings { config, origins: Origins { file, user, overrides, old }, warnings }),
+        Some(Err(findings)) if problems.is_empty() => {
+            problems.push(Problems { source: None, findings });
+            None
+        }
+        // Too little is left to say more.
+        Some(Err(_)) | None => None,
+    };
+    let left_out: Vec<&str> = problems.iter().flat_map(Problems::pointers).collect();
+    let conflicts = settings.as_ref().map_or(Vec::new(), |it| check::conflicts(&it.config, &it.origins, &left_out));
+    if !conflicts.is_empty() {
+        let in_file = conflicts.iter().any(|finding| finding.span.is_some());
+        problems.push(Problems { source: source.filter(|_| in_file), findings: conflicts });
+    }
+    match settings {
+        Some(settings) if problems.is_empty() => Ok(settings),
+        rest => Err(ConfigError::Invalid { problems, rest: rest.map(Box::new) }),
+    }
 }
 
-/// The settings, when their values fit together.
-fn fitting(tree: Value, origins: Origins, warnings: Vec<Diagnostic>) -> Result<Settings, Vec<Diagnostic>> {
-    let config = typed(tree)?;
-    let conflicts = check::conflicts(&config, &origins);
-    if conflicts.is_empty() { Ok(Settings { config, origins, warnings }) } else { Err(conflicts) }
+/// The tree without the values that are wrong; `None` where nobody knows what would be left.
+fn without_errors(mut tree: Value, problems: &[Problems]) -> Option<Value> {
+    for problem in problems {
+        for finding in &problem.findings {
+            match &finding.pointer {
+                Some(pointer) => leave_out(&mut tree, pointer)?,
+                // A file that cannot be read, or a variable that is none.
+                None if problem.source.is_some() => return None,
+                None => {}
+            }
+        }
+    }
+    Some(tree)
+}
+
+/// Takes a wrong value out of the tree. Of a phase with one nobody knows what it would run: it counts as passed over, so
+/// that nothing is said of it that is not so. `None` for a whole section that others refer to.
+fn leave_out(tree: &mut Value, pointer: &str) -> Option<()> {
+    let mut words: Vec<&str> = pointer.split('/').skip(1).collect();
+    let of_phase = matches!(words[..], ["runtime", "phases", _, ..]);
+    words.truncate(if of_phase { 3 } else { words.len() });
+    if matches!(words[..], [] | ["runtime"] | ["runtime", "phases" | "backends"] | ["runtime", "backends", _]) {
+        return None;
+    }
+    let (last, path) = words.split_last()?;
+    let section = path.iter().try_fold(tree, |at, word| at.get_mut(*word)).and_then(Value::as_object_mut);
+    let phase = Phase::from_str(last).ok().filter(|_| of_phase);
+    match (section, phase) {
+        (Some(section), Some(phase)) => drop(section.insert(phase.to_string(), json!({ "skip": true }))),
+        (Some(section), None) => drop(section.remove(*last)),
+        (None, _) => {}
+    }
+    Some(())
 }
 
 type Layer = Option<(PathBuf, Document)>;
 
-/// A file that is right by itself, and what is worth a look in it.
+/// A file, and what is worth a look in it. What is wrong in it goes to the problems.
 fn checked(source: Option<Source>, problems: &mut Vec<Problems>) -> (Layer, Vec<Diagnostic>) {
     let Some(source) = source else { return (None, Vec::new()) };
-    match read(&source) {
-        Ok((document, warnings)) => (Some((source.path, document)), warnings),
-        Err(findings) => {
-            problems.push(Problems { source: Some(source), findings });
-            (None, Vec::new())
+    let document = documents(&source.bytes, Format::Yaml, &Budget::default()).next();
+    let (document, errors, warnings) = match document.expect("a YAML file is one document or one finding") {
+        Ok(document) => {
+            let (errors, warnings) = by_itself(&document, &source.path);
+            (Some(document), errors, warnings)
         }
+        Err(finding) => (None, vec![*finding], Vec::new()),
+    };
+    let path = source.path.clone();
+    if !errors.is_empty() {
+        problems.push(Problems { source: Some(source), findings: errors });
     }
+    (document.map(|document| (path, document)), warnings)
 }
 
 fn user_origin(user: Option<&(PathBuf, Document)>) -> Origin {
@@ -201,15 +248,6 @@ fn lay_over(weaker: &mut Value, stronger: Value) {
         }
         (weaker, stronger) => *weaker = stronger,
     }
-}
-
-fn read(source: &Source) -> Result<(Document, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let document = documents(&source.bytes, Format::Yaml, &Budget::default())
-        .next()
-        .expect("a YAML file is one document or one finding")
-        .map_err(|finding| vec![*finding])?;
-    let (errors, warnings) = by_itself(&document, &source.path);
-    if errors.is_empty() { Ok((document, warnings)) } else { Err(errors) }
 }
 
 /// Errors and warnings about a document. Whether its values fit together is seen later, when the other layers are in.

@@ -164,7 +164,7 @@ fn is_nobodys(error: &FileError, is_meant: bool) -> bool {
 }
 
 fn wrong(source: Option<Source>, finding: Diagnostic) -> ConfigError {
-    ConfigError::Invalid { problems: vec![Problems { source, findings: vec![finding] }] }
+    ConfigError::Invalid { problems: vec![Problems { source, findings: vec![finding] }], rest: None }
 }
 
 fn in_environment(variables: &BTreeMap<String, String>) -> Result<Vec<OldName>, Box<Diagnostic>> {

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::origin::is_secret;
 use super::{
-    BackendKind, BackendSection, Command, ConfigDocument, Notify, OperatorChoice, Origin, Override, Retry, built_in,
+    BackendKind, BackendSection, Command, ConfigDocument, Notify, OperatorChoice, Origin, Override, Retry, agents,
+    built_in,
 };
 use crate::contract::{BudgetRanges, ContextEditingConfig, ContextLimits, EffortConfig, Phase};
 use crate::diag::{Diagnostic, Document, Node};
@@ -134,6 +135,19 @@ impl Settings {
             retry: section.retry.over(general).into(),
             skip: section.skip,
         }
+    }
+
+    /// Every name of an agent that nothing is known of, as an error. A run needs the agents of the phases that run only.
+    #[must_use]
+    pub fn unknown_agents(&self) -> Vec<Diagnostic> {
+        agents::strangers(&self.config, &self.origins)
+    }
+
+    /// Where it is said which agent a phase has.
+    #[must_use]
+    pub fn origin_of_backend(&self, phase: Phase) -> Origin {
+        let own = self.config.runtime.phases.get(phase).backend.is_some();
+        self.origin(&if own { format!("runtime.phases.{phase}.backend") } else { "runtime.backend".to_owned() })
     }
 
     /// How the agent of this name is started; `None` when nothing is known of it.

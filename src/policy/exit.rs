@@ -37,10 +37,10 @@ impl StageOutcome {
         Self::odd(PhaseExit::Blocked, format!("SIGNAL_{name}"), format!("the phase was ended by SIG{name}"))
     }
 
-    /// It could not be started; why, for people.
+    /// A program of the phase, its command, agent or gate, could not be started; which and why, for people.
     #[must_use]
     pub fn spawn_failed(why: &str) -> Self {
-        let message = format!("the phase's command could not be started: {why}");
+        let message = format!("a program of the phase could not be started: {why}");
         Self::odd(PhaseExit::Blocked, "SPAWN_FAILED".to_owned(), message)
     }
 

@@ -10,6 +10,7 @@ use super::plan_file::Planned;
 use super::{PlanDocument, PlanError, PlannedPhase, Selection};
 use crate::config::{Command, Settings};
 use crate::contract::{EffortLevel, Phase};
+use crate::diag::closest;
 use crate::policy::{Backoff, effort};
 
 /// The phases of an execution and what each runs.
@@ -75,9 +76,12 @@ impl Stage {
         let work = match work {
             Some(Planned::Command(command)) => Some(Work::Command(command.argv())),
             Some(Planned::Prompt { prompt, backend }) => {
+                let origin = backend.is_none().then(|| settings.origin_of_backend(phase));
                 let backend = backend.unwrap_or(&configured.backend).to_owned();
                 if settings.backend(&backend).is_none() {
-                    return Err(PlanError::NoBackend { phase, backend });
+                    let known: Vec<String> = settings.backends().into_iter().map(|known| known.name).collect();
+                    let similar = closest(&backend, known.iter().map(String::as_str)).map(str::to_owned);
+                    return Err(PlanError::NoBackend { phase, backend, origin, similar });
                 }
                 let effort = settings.effort().map(|config| effort(&config, phase).0);
                 Some(Work::Agent(AgentWork { backend, prompt: prompt.to_owned(), effort }))
@@ -208,6 +212,10 @@ impl Plan {
 mod tests {
     use super::*;
 
+    fn nobody_error(phase: Phase) -> PlanError {
+        PlanError::NoBackend { phase, backend: "nobody".to_owned(), origin: None, similar: None }
+    }
+
     fn stage(phase: Phase) -> Stage {
         Stage {
             phase,
@@ -238,7 +246,7 @@ mod tests {
     #[test]
     fn only_what_is_asked_for_has_to_be_right_and_other_agents_are_remembered() {
         let agent = AgentWork { backend: "codex".to_owned(), prompt: "Review.".to_owned(), effort: None };
-        let nobody = |phase| (phase, Err(PlanError::NoBackend { phase, backend: "nobody".to_owned() }));
+        let nobody = |phase| (phase, Err(nobody_error(phase)));
         let with = |phase, work| (phase, Ok(Stage { work, ..stage(phase) }));
         let drafts = || {
             let audit = with(Phase::Audit, Some(Work::Agent(agent.clone())));

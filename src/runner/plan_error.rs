@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::config::Origin;
 use crate::contract::Phase;
 
 /// A plan that cannot be executed.
@@ -25,12 +26,16 @@ pub enum PlanError {
         phases: Vec<Phase>,
     },
     /// A phase's agent is one that nothing is known of.
-    #[error("phase `{phase}` asks for the backend `{backend}`, which is not configured")]
+    #[error("{}phase `{phase}` asks for the backend `{backend}`, which is not configured", said(origin.as_ref()))]
     NoBackend {
         /// The phase.
         phase: Phase,
         /// The name.
         backend: String,
+        /// Where the configuration says so; `None` where it does not.
+        origin: Option<Origin>,
+        /// A name that is known and looks like it.
+        similar: Option<String>,
     },
     /// A phase stands twice in the plan.
     #[error("phase `{phase}` stands twice in the plan")]
@@ -63,6 +68,10 @@ pub enum PlanError {
     /// More than one of these.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Several(Vec<PlanError>),
+}
+
+fn said(origin: Option<&Origin>) -> String {
+    origin.map(|origin| format!("{origin}: ")).unwrap_or_default()
 }
 
 fn listed(phases: &[Phase]) -> String {

@@ -139,6 +139,12 @@ fn seen(pid: i32) -> Option<Seen> {
     parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
+/// When a process was started, in ticks of the kernel since it started itself; `None` when it is dead.
+#[must_use]
+pub fn born(pid: i32) -> Option<u64> {
+    Some(seen(pid)?.process.born)
+}
+
 fn parse(pid: i32, stat: &str) -> Option<Seen> {
     // The name stands in brackets and may hold anything; behind it come state, parent, group, and 16 words on the birth.
     let (_, behind) = stat.rsplit_once(") ")?;

@@ -2,16 +2,21 @@
 //!
 //! A process that left its group (a daemon, `setsid`, `nohup`) still carries the environment that it was started with.
 //! Never ended: ourselves, our own ancestors, processes of other users. Only Linux shows environments; elsewhere nothing
-//! is found.
+//! is found. One that threw away its environment too is told of where it works in the workspace and is nobody's child:
+//! it may be somebody else's, so it is not ended.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, getuid, pidfd_open, pidfd_send_signal};
+
+use super::orphans;
 
 /// How long a process may take to obey TERM.
 const GRACE: Duration = Duration::from_millis(300);
@@ -42,6 +47,48 @@ pub fn processes_with(name: &str, value: &str) -> usize {
     matching(&format!("{name}={value}")).len()
 }
 
+/// Processes of ours that work in this folder, were started at this time or later, and have lost their parent: who they
+/// are, one line each. What a dead session left is among them, whatever it did to hide, unless it went to another folder.
+#[must_use]
+pub fn strays(folder: &Path, since: Timestamp) -> Vec<String> {
+    let (Ok(folder), Some(booted)) = (folder.canonicalize(), booted()) else { return Vec::new() };
+    let spared = ancestors();
+    let is_stray = |pid: &i32| {
+        let works_here = || fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(&folder));
+        let is_orphan = || parent(*pid).is_some_and(|parent| parent == 1 || is_reaper(parent));
+        let is_new = || orphans::born(*pid).is_some_and(|ticks| started(booted, ticks) >= since);
+        !spared.contains(pid) && is_ours(*pid) && works_here() && is_orphan() && is_new()
+    };
+    let name = |pid: i32| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        format!("process {pid} ({})", name.trim())
+    };
+    processes().filter(is_stray).map(name).collect()
+}
+
+/// Whether this is a user's service manager, which takes in the orphans of its sessions.
+fn is_reaper(pid: i32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "systemd")
+}
+
+/// When the machine was started, in seconds since 1970.
+fn booted() -> Option<i64> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
+}
+
+/// When a process was started, at the latest: the time of the machine's start is a whole number of seconds.
+fn started(booted: i64, ticks: u64) -> Timestamp {
+    let seconds = ticks / rustix::param::clock_ticks_per_second();
+    let seconds = booted.saturating_add(i64::try_from(seconds).unwrap_or(i64::MAX)).saturating_add(2);
+    Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
+}
+
+fn processes() -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten();
+    entries.filter_map(|process| process.ok()?.file_name().to_str()?.parse().ok())
+}
+
 fn signal_all(pids: &BTreeSet<i32>, entry: &str, signal: Signal) {
     for raw in pids {
         let Some(pid) = Pid::from_raw(*raw) else { continue };
@@ -56,11 +103,11 @@ fn signal_all(pids: &BTreeSet<i32>, entry: &str, signal: Signal) {
 
 fn matching(entry: &str) -> BTreeSet<i32> {
     let spared = ancestors();
-    let Ok(processes) = fs::read_dir("/proc") else { return BTreeSet::new() };
-    let pids = processes.filter_map(|process| process.ok()?.file_name().to_str()?.parse().ok());
     // Lent to all: of a file that does not say how long it is, each would be read in many small steps.
     let mut environment = Vec::with_capacity(64 * 1024);
-    pids.filter(|pid| !spared.contains(pid) && has_entry(*pid, entry, &mut environment) && is_ours(*pid)).collect()
+    processes()
+        .filter(|pid| !spared.contains(pid) && has_entry(*pid, entry, &mut environment) && is_ours(*pid))
+        .collect()
 }
 
 fn has_entry(pid: i32, entry: &str, environment: &mut Vec<u8>) -> bool {

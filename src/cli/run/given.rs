@@ -9,11 +9,12 @@ use crate::backend::{every_backend, unheeded};
 use crate::cli::console::say;
 use crate::cli::{ExitStatus, Failure};
 use crate::config::{
-    FILE_NAME, Origin, Override, Settings, USER_FILE, from_environment, load, named_state, read_old_names,
+    ConfigError, FILE_NAME, Origin, Override, Problems, Settings, Source, USER_FILE, from_environment, load,
+    named_state, read_old_names,
 };
 use crate::diag::render::all;
 use crate::events::{OriginKind, RecordedOverride, RunOrigin, RunStatus, State};
-use crate::runner::{Bounds, Plan, Selection, present, read_plan};
+use crate::runner::{Bounds, Plan, PlanDocument, Selection, present, read_plan};
 use crate::store::{FileStore, Layout, Place, RunStore};
 use crate::system::env;
 use crate::system::files::{self, FileError};
@@ -58,7 +59,20 @@ impl Here {
     }
 }
 
+/// The configuration, all of it right.
 pub(super) fn settings(here: &Here, args: &LoaRun) -> Result<Settings, Failure> {
+    let settings = read_settings(here, args).map_err(of_config)?;
+    let findings = settings.unknown_agents();
+    if findings.is_empty() {
+        return Ok(settings);
+    }
+    let path = here.layout.workspace().join(FILE_NAME);
+    let in_file = findings.iter().any(|finding| finding.span.is_some());
+    let source = in_file.then(|| Source { bytes: files::read(&path, u64::MAX).unwrap_or_default(), path });
+    Err(of_config(ConfigError::Invalid { problems: vec![Problems { source, findings }], rest: None }))
+}
+
+fn read_settings(here: &Here, args: &LoaRun) -> Result<Settings, ConfigError> {
     let layout = &here.layout;
     let variables = env::vars();
     let old = read_old_names(layout.workspace(), env::home().as_deref(), &variables);
@@ -70,8 +84,8 @@ pub(super) fn settings(here: &Here, args: &LoaRun) -> Result<Settings, Failure> 
     let loaded = load(&path, user.as_deref(), overrides, old.as_deref().unwrap_or_default());
     let settings = match (loaded, old) {
         (Ok(settings), Ok(_)) => settings,
-        (Err(error), Ok(_)) | (Ok(_), Err(error)) => return Err(of_config(error)),
-        (Err(error), Err(old)) => return Err(of_config(error.and(old))),
+        (Err(error), Ok(_)) | (Ok(_), Err(error)) => return Err(error),
+        (Err(error), Err(old)) => return Err(error.and(old)),
     };
     warn(&path, &settings);
     Ok(settings)
@@ -175,16 +189,31 @@ pub(super) fn planned(
     selection: Selection<'_>,
 ) -> Result<(Settings, Plan), Failure> {
     let document = origin.path.as_deref().map(read_plan).transpose().map_err(|error| of_run(error.into()));
-    let (settings, document) = match (settings(here, args), document) {
-        (Ok(settings), Ok(document)) => (settings, document),
-        (Err(failure), Ok(_)) | (Ok(_), Err(failure)) => return Err(failure),
-        (Err(configuration), Err(plan)) => return Err(configuration.and(plan)),
+    match read_settings(here, args) {
+        Ok(settings) => plan(document, &settings, selection).map(|plan| (settings, plan)),
+        // What else is wrong is seen by what the rest of the configuration says.
+        Err(ConfigError::Invalid { problems, rest }) => {
+            let else_wrong = match rest {
+                Some(rest) => plan(document, &rest, selection).err(),
+                None => document.err(),
+            };
+            let failure = of_config(ConfigError::Invalid { problems, rest: None });
+            Err(else_wrong.into_iter().fold(failure, Failure::and))
+        }
+        Err(error) => Err(of_config(error)),
+    }
+}
+
+fn plan(
+    document: Result<Option<PlanDocument>, Failure>,
+    settings: &Settings,
+    selection: Selection<'_>,
+) -> Result<Plan, Failure> {
+    let plan = match document? {
+        Some(document) => Plan::from_document(&document, settings, selection),
+        None => Plan::from_settings(settings, selection),
     };
-    let plan = match document {
-        Some(document) => Plan::from_document(&document, &settings, selection),
-        None => Plan::from_settings(&settings, selection),
-    };
-    plan.map(|plan| (settings, plan)).map_err(|error| of_run(error.into()))
+    plan.map_err(|error| of_run(error.into()))
 }
 
 /// The same for the execution that is there.

@@ -67,12 +67,12 @@ pub(super) fn of_prompt(error: PromptError) -> Failure {
 pub(super) fn of_config(error: ConfigError) -> Failure {
     match error {
         ConfigError::Unreadable(file) => Failure::new(of_file(&file), file),
-        ConfigError::Invalid { ref problems } => {
+        ConfigError::Invalid { ref problems, .. } => {
             let shown = problems.iter().map(|Problems { source, findings }| match source {
                 Some(source) => all(&source.path.display().to_string(), &source.bytes, findings),
                 None => all("the environment and the command line", &[], findings),
             });
-            Failure::new(ExitStatus::Config, format!("{error}\n{}", shown.collect::<String>()))
+            Failure::new(ExitStatus::Config, format!("{error}\n{}", shown.collect::<Vec<_>>().join("\n")))
         }
     }
 }
@@ -122,13 +122,14 @@ fn of_plan(error: &PlanError) -> (ExitStatus, Vec<String>) {
                 "`loa-run run --phase PHASE`, and --from with --until, need no more than the phases that they run";
             (ExitStatus::Config, vec![one, part.to_owned()])
         }
-        PlanError::NoBackend { backend, .. } => (
-            ExitStatus::Config,
-            vec![format!(
+        PlanError::NoBackend { backend, similar, .. } => {
+            let similar = similar.iter().map(|similar| format!("did you mean `{similar}`?"));
+            let known = format!(
                 "`loa-run backends` lists those that are known; say under runtime.backends.{backend} in .loa.config.yaml how it \
                  is started"
-            )],
-        ),
+            );
+            (ExitStatus::Config, similar.chain([known]).collect())
+        }
         PlanError::Missing { .. } => (ExitStatus::Config, vec!["`loa-run run --dry-run` shows the plan".to_owned()]),
         PlanError::NotPlanned { .. } => {
             (ExitStatus::Usage, vec!["name a phase of the plan, or add it there".to_owned()])

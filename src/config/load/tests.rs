@@ -26,7 +26,7 @@ fn env(name: &str, value: &str) -> Vec<Override> {
 
 /// Everything that is wrong, wherever it is.
 fn findings(resolved: Result<Settings, ConfigError>) -> Vec<Diagnostic> {
-    let Err(ConfigError::Invalid { problems }) = resolved else { panic!("accepted, or unreadable") };
+    let Err(ConfigError::Invalid { problems, .. }) = resolved else { panic!("accepted, or unreadable") };
     problems.into_iter().flat_map(|problems| problems.findings).collect()
 }
 
@@ -161,11 +161,11 @@ fn the_users_own_file_goes_behind_the_workspaces_and_before_the_defaults() {
 fn what_is_wrong_with_the_users_own_file_is_said_of_that_file() {
     let user = |text: &str| Some(Source { path: "/u.yaml".into(), bytes: text.into() });
     let wrong = resolve_over(user("runtime: { retries: {} }"), Some(source("{}")), Vec::new(), &[]);
-    let Err(ConfigError::Invalid { problems }) = wrong else { panic!("accepted") };
+    let Err(ConfigError::Invalid { problems, .. }) = wrong else { panic!("accepted") };
     assert_eq!(problems.len(), 1);
     assert_eq!(problems[0].source.as_ref().expect("a file").path, PathBuf::from("/u.yaml"));
     let crossed = "autonomous_agent: { context: { hard_limit_tokens: 1000 } }";
-    let Err(ConfigError::Invalid { problems }) = resolve_over(user(crossed), None, Vec::new(), &[]) else {
+    let Err(ConfigError::Invalid { problems, .. }) = resolve_over(user(crossed), None, Vec::new(), &[]) else {
         panic!("accepted");
     };
     assert_eq!(problems[0].source, None, "the place is in a file that is not shown");
@@ -180,10 +180,43 @@ fn what_is_wrong_in_several_places_is_said_at_once() {
     let overrides = [env("LOA_RUN_PHASES_AUDIT_SKIP", "perhaps"), set(&["runtime.retry.maximum=1"])].concat();
     let error = resolve_over(user, file, overrides, &[]).expect_err("nothing of it is right");
     assert_eq!(error.to_string(), "5 problems in the configuration");
-    let old = ConfigError::Invalid { problems: vec![Problems { source: None, findings: Vec::new() }] };
-    let ConfigError::Invalid { problems } = error.and(old) else { panic!("nothing was unreadable") };
+    let old = ConfigError::Invalid { problems: vec![Problems { source: None, findings: Vec::new() }], rest: None };
+    let ConfigError::Invalid { problems, .. } = error.and(old) else { panic!("nothing was unreadable") };
     let places: Vec<_> = problems.iter().map(|it| it.source.as_ref().map(|source| source.path.clone())).collect();
     assert_eq!(places, [Some("/u.yaml".into()), Some(FILE_NAME.into()), None, None]);
+}
+
+#[test]
+fn what_the_rest_says_is_looked_at_too_and_only_what_is_known_of_it() {
+    let crossed = "autonomous_agent: { context: { soft_limit_tokens: 200000 } }\n";
+    for (wrong, expected, phases) in [
+        ("runtime: { retry: { max: 9 }, phases: { audit: { command: a } } }", 2, Some((true, false))),
+        ("runtime: { phases: { audit: { command: [] } } }", 2, Some((false, true))),
+        ("runtime: { phases: { audit: { comand: a } } }", 2, Some((false, true))),
+        ("runtime: { phases: { desing: { command: a } } }", 2, Some((false, false))),
+        ("runtime: { phases: 7 }", 1, None),
+        ("runtime: { backends: { ours: 7 } }", 1, None),
+        ("runtime: [", 1, None),
+    ] {
+        let resolved = resolve(Some(source(&format!("{crossed}{wrong}"))), Vec::new());
+        let Err(ConfigError::Invalid { problems, rest }) = resolved else { panic!("accepted: {wrong}") };
+        let found: Vec<_> = problems.iter().flat_map(|it| &it.findings).map(|it| &it.message).collect();
+        assert_eq!(found.len(), expected, "{wrong}: {found:?}");
+        let audit = rest.map(|rest| rest.phase(Phase::Audit)).map(|audit| (audit.command.is_some(), audit.skip));
+        assert_eq!(audit, phases, "{wrong}");
+    }
+    let one_of_two = "autonomous_agent: { context: { hard_limit_tokens: lots, soft_limit_tokens: 200000 } }";
+    assert_eq!(wrong(one_of_two, Vec::new()).len(), 1, "a default that nobody meant is compared with nothing");
+    let Err(ConfigError::Invalid { rest, .. }) = resolve(None, env("LOA_RUN_NOTHING", "1")) else { panic!("accepted") };
+    assert!(rest.is_some(), "a variable that is none takes nothing away");
+}
+
+#[test]
+fn a_name_of_an_agent_is_not_looked_up_before_somebody_needs_it() {
+    let settings = from_file("runtime:\n  phases:\n    audit: { prompt: Review., backend: nobody }\n");
+    assert_eq!(settings.backend("nobody"), None);
+    assert_eq!(settings.origin_of_backend(Phase::Audit).to_string(), ".loa.config.yaml:3");
+    assert_eq!(settings.origin_of_backend(Phase::Design), Origin::Default);
 }
 
 #[test]

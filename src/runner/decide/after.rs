@@ -6,7 +6,7 @@ use super::attempt::{Attempt, Concluded, Survey, failure_line};
 use super::charge;
 use super::checkpoint::checkpoint;
 use super::live::{Live, Stop};
-use super::{Rules, stage};
+use super::{OUTWARD, Rules, stage};
 use crate::contract::{Action, EscalationTrigger, Phase, PhaseExit};
 use crate::events::{Active, CycleMark, Event, State};
 use crate::policy::{Signature, StageOutcome, trigger_for_failure};
@@ -35,7 +35,13 @@ pub fn concludes(state: &State, rules: &Rules, phase: Phase, attempt: &Attempt) 
 fn is_retried(state: &State, rules: &Rules, phase: Phase, attempt: &Attempt, outcome: &StageOutcome) -> bool {
     let retries = if is_remediable(phase, outcome, &state.phases) { 0 } else { stage(rules, phase).retries };
     let used = u32::try_from(active(state, phase).failures.len()).unwrap_or(u32::MAX);
-    !attempt.overflow && outcome.action(used, retries) == Action::Retry
+    !attempt.overflow && !is_in_doubt(rules, phase, attempt) && outcome.action(used, retries) == Action::Retry
+}
+
+/// Whether a phase that acts outside of the workspace was cut off in the middle, and somebody wants to be asked.
+fn is_in_doubt(rules: &Rules, phase: Phase, attempt: &Attempt) -> bool {
+    let is_cut_off = matches!(attempt.end, Err(Stop::Late(_) | Stop::Silent(_)));
+    is_cut_off && OUTWARD.contains(&phase) && rules.bounds.deploy_approval
 }
 
 fn active(state: &State, phase: Phase) -> Active {
@@ -65,7 +71,7 @@ pub fn ended(
     if is_retried(state, rules, phase, attempt, &outcome) {
         events.push(backed_off(state, live, rules, (phase, attempt), &outcome, chance));
     } else {
-        events.push(concluded(state, live, (phase, attempt), outcome, survey));
+        events.push(concluded(state, live, rules, (phase, attempt), outcome, survey));
         let refused = attempt.result_refused.as_ref();
         events.extend(
             refused.map(|reason| Event::Notice { text: format!("{phase}: the result file was not used: {reason}") }),
@@ -99,6 +105,7 @@ fn backed_off(
 fn concluded(
     state: &State,
     live: &Live,
+    rules: &Rules,
     (phase, attempt): (Phase, &Attempt),
     outcome: StageOutcome,
     survey: Survey,
@@ -107,7 +114,9 @@ fn concluded(
     let remediable = is_remediable(phase, &outcome, &state.phases);
     let failure = signature(attempt, &outcome);
     let failures: Vec<_> = active.failures.iter().cloned().chain([failure.clone()]).collect();
-    let trigger = trigger(&outcome, attempt, &failures);
+    let in_doubt = is_in_doubt(rules, phase, attempt);
+    let asks = in_doubt.then_some(EscalationTrigger::Manual);
+    let trigger = asks.or_else(|| trigger(&outcome, attempt, &failures));
     let attempts = u32::try_from(failures.len()).unwrap_or(u32::MAX);
     let findings = match (phase, &attempt.result) {
         (Phase::Audit, Some(result)) => result.findings.clone(),
@@ -119,7 +128,7 @@ fn concluded(
     let duration_ms = millis(began.map_or(Duration::ZERO, |(_, began)| live.now().since(began)));
     let artifacts = survey.artifacts;
     let earlier = &active.reasons;
-    let concluded = Concluded { phase, outcome, last: attempt, earlier, attempts, duration_ms, artifacts };
+    let concluded = Concluded { phase, outcome, last: attempt, earlier, attempts, duration_ms, artifacts, in_doubt };
     let checkpoint = Box::new(checkpoint(state, &concluded, live.now().wall()));
     let overflow = attempt.overflow || attempt.end == Err(Stop::Overflow);
     Event::StageConcluded {
@@ -149,7 +158,7 @@ fn signature(attempt: &Attempt, outcome: &StageOutcome) -> Option<Signature> {
     let findings = result.map_or(&[][..], |result| &result.findings);
     let mut errors = result.map_or(Vec::new(), |result| result.errors.clone());
     errors.extend(outcome.error.clone());
-    Signature::of(findings, &errors, &attempt.stderr)
+    Signature::of(findings, &errors, &attempt.words.stderr)
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -18,8 +18,10 @@ pub struct Attempt {
     pub result: Option<PhaseResult>,
     /// Why the result file was not used, when it was there.
     pub result_refused: Option<String>,
-    /// The end of standard error.
-    pub stderr: String,
+    /// The end of what it wrote; of its gate, where that was asked.
+    pub words: Words,
+    /// Its work was done, and its gate was asked.
+    pub in_gate: bool,
     /// How long a provider asked to wait before the next attempt.
     pub wait: Option<Duration>,
     /// What an agent said last.
@@ -30,6 +32,15 @@ pub struct Attempt {
     pub context_tokens: Option<u64>,
     /// The context stayed at its hard limit after an emergency compaction.
     pub overflow: bool,
+}
+
+/// The end of what an attempt wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Words {
+    /// On standard output, where that is meant for people.
+    pub stdout: String,
+    /// On standard error.
+    pub stderr: String,
 }
 
 /// What the workspace tells when a phase is concluded.
@@ -54,17 +65,35 @@ pub(super) struct Concluded<'a> {
     pub(super) attempts: u32,
     pub(super) duration_ms: u64,
     pub(super) artifacts: Vec<Artifact>,
+    /// It was cut off, and nobody knows how far it came with what it does outside of the workspace.
+    pub(super) in_doubt: bool,
 }
 
 /// Why an attempt failed, in one line for people: what happened, and the last words of the stage.
 pub(super) fn failure_line(attempt: &Attempt, outcome: &StageOutcome) -> String {
+    let place = if attempt.in_gate { "in its gate: " } else { "" };
     let happened = match &outcome.error {
-        Some(error) => error.message.clone(),
-        None => format!("exit {}", outcome.exit.code()),
+        Some(error) => format!("{place}{}", error.message),
+        None => format!("{place}exit {}", outcome.exit.code()),
     };
-    let said = attempt.stderr.lines().rfind(|line| !line.trim().is_empty()).map(str::trim);
-    match said {
-        Some(said) => format!("{happened}: {}", said.chars().take(LAST_WORDS).collect::<String>()),
-        None => happened,
+    match last_words(attempt) {
+        Some(words) if !happened.contains(&words) => format!("{happened}: {words}"),
+        _ => happened,
     }
+}
+
+/// The last line of an attempt: on standard error, on standard output, or an agent's. Who complains writes to the first,
+/// many a test runner names what failed only on the second.
+fn last_words(attempt: &Attempt) -> Option<String> {
+    let Words { stdout, stderr } = &attempt.words;
+    let said = attempt.said.as_deref().filter(|_| !attempt.in_gate).unwrap_or_default();
+    match (last_line(stderr), last_line(stdout).or_else(|| last_line(said))) {
+        (Some(error), Some(output)) if error != output => Some(format!("{error} (standard output: {output})")),
+        (error, output) => error.or(output),
+    }
+}
+
+fn last_line(text: &str) -> Option<String> {
+    let line = text.lines().rfind(|line| !line.trim().is_empty())?;
+    Some(line.trim().chars().take(LAST_WORDS).collect())
 }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::checkpoint::UNVERIFIED;
+use super::checkpoint::{UNVERIFIED, unknown_extent};
 use super::live::Stop;
 use crate::contract::{
     Decision, EscalationContext, EscalationReport, EscalationState, EscalationTrigger, Phase, SessionId,
@@ -65,10 +65,7 @@ impl Cause {
 
     /// A phase that acts outside of the workspace was cut off.
     pub(super) fn in_doubt(phase: Phase) -> Self {
-        let reason = format!(
-            "{phase} was cut off, and nobody knows how far it came: \
-             fix_and_resume runs it again, skip_phase takes it as done"
-        );
+        let reason = unknown_extent(phase);
         Self { trigger: EscalationTrigger::Manual, phase, active: Some(phase), reason, approval: false }
     }
 
@@ -102,7 +99,7 @@ fn report(state: &State, session: &SessionId, cause: &Cause, now: Timestamp) -> 
         context: EscalationContext {
             last_decisions: last_decisions(state),
             remediation_attempts: state.counters.remediation_loops(),
-            suggested_actions: suggestions(cause, &unverified(state)),
+            suggested_actions: suggestions(state, cause),
         },
     }
 }
@@ -121,7 +118,19 @@ fn unverified(state: &State) -> Vec<Phase> {
     unchecked.map(|checkpoint| checkpoint.phase).collect()
 }
 
-fn suggestions(cause: &Cause, unverified: &[Phase]) -> Vec<String> {
+/// How the attempts at the phase failed, as far as the cause does not say it already.
+fn failures(state: &State, cause: &Cause) -> Vec<String> {
+    let attempts = state.active_in(cause.phase).map(|active| (1..).zip(&active.reasons));
+    let attempts =
+        attempts.into_iter().flatten().map(|(number, reason): (u32, _)| format!("attempt {number}: {reason}"));
+    let concluded = state.checkpoint(cause.phase).filter(|_| state.active_in(cause.phase).is_none());
+    let concluded = concluded.into_iter().flat_map(|checkpoint| checkpoint.errors.iter());
+    let failures = attempts.chain(concluded.map(|error| error.message.clone()));
+    failures.filter(|failure| !cause.reason.contains(failure)).collect()
+}
+
+fn suggestions(state: &State, cause: &Cause) -> Vec<String> {
+    let unverified = unverified(state);
     let phase = cause.phase;
     let advice = match cause.trigger {
         EscalationTrigger::MaxLoops => "read the findings that remain: implementation did not mend them".to_owned(),
@@ -133,12 +142,13 @@ fn suggestions(cause: &Cause, unverified: &[Phase]) -> Vec<String> {
     };
     let words: Vec<&str> = unverified.iter().map(|phase| phase.as_str()).collect();
     let look = format!("look at what no gate has checked: {}", words.join(", "));
-    let advice = [format!("what happened: {}", cause.reason), advice];
+    let happened = [format!("what happened: {}", cause.reason)];
     let answers = [
         "loa-run resolve fix_and_resume, then loa-run resume: the cause is mended, go on".to_owned(),
         format!("loa-run resolve skip_phase, then loa-run resume: go on without {phase}"),
         "loa-run resolve reset, then loa-run resume: start over".to_owned(),
         "loa-run resolve abort: stop for good and keep what is there".to_owned(),
     ];
-    advice.into_iter().chain((!unverified.is_empty()).then_some(look)).chain(answers).collect()
+    let look = (!unverified.is_empty()).then_some(look);
+    happened.into_iter().chain(failures(state, cause)).chain([advice]).chain(look).chain(answers).collect()
 }

@@ -66,23 +66,36 @@ fn shortened(said: &str) -> String {
     short
 }
 
-/// What is said about a phase beside what it says itself: its end, and when it failed the last words of each attempt.
+/// What is said about a phase beside what it says itself: its end, and the last words of each attempt that failed.
 fn own_errors(concluded: &Concluded<'_>) -> Vec<PhaseError> {
-    let is_failure = concluded.outcome.exit != PhaseExit::Success;
     let reasons = concluded.earlier.iter().map(String::as_str);
-    let last = concluded.outcome.is_own_retry().then(|| failure_line(concluded.last, &concluded.outcome));
+    let is_plain_failure = concluded.outcome.exit != PhaseExit::Success && concluded.outcome.error.is_none();
+    let last = is_plain_failure.then(|| failure_line(concluded.last, &concluded.outcome));
     let reasons = reasons.map(str::to_owned).chain(last);
-    let earlier = (1..).zip(reasons).filter(|_| is_failure).map(|(number, reason)| PhaseError {
+    let earlier = (1..).zip(reasons).map(|(number, reason)| PhaseError {
         code: "ATTEMPT_FAILED".to_owned(),
         message: format!("attempt {number}: {reason}"),
-        recoverable: true,
+        recoverable: concluded.outcome.exit != PhaseExit::Blocked,
     });
     let outcome = concluded
         .outcome
         .error
         .as_ref()
         .map(|error| PhaseError { message: failure_line(concluded.last, &concluded.outcome), ..error.clone() });
-    outcome.into_iter().chain(refused(concluded.last)).chain(earlier).collect()
+    let doubt = concluded.in_doubt.then(|| PhaseError {
+        code: "IN_DOUBT".to_owned(),
+        message: unknown_extent(concluded.phase),
+        recoverable: true,
+    });
+    outcome.into_iter().chain(doubt).chain(refused(concluded.last)).chain(earlier).collect()
+}
+
+/// What a human is told about a phase that acts outside of the workspace and was cut off.
+pub(super) fn unknown_extent(phase: Phase) -> String {
+    format!(
+        "{phase} was cut off, and nobody knows how far it came: \
+         fix_and_resume runs it again, skip_phase takes it as done"
+    )
 }
 
 fn refused(last: &Attempt) -> Option<PhaseError> {

@@ -12,8 +12,8 @@ use crate::system::process::Interrupt;
 const LATE: Duration = Duration::from_secs(1);
 /// And how many times later than wake-ups usually come: a slow machine is late each time, and its time is charged.
 const UNUSUAL: u32 = 10;
-/// The weight of what was usual before in what is usual now, of one part more.
-const MEMORY: u32 = 7;
+/// So many of the last wake-ups say what is usual: their median, which a few in which a machine slept do not move.
+const MEMORY: usize = 7;
 
 /// Why a stage is ended before it ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,8 +78,8 @@ pub struct Live {
     now: Moment,
     /// When we wanted to be woken at the latest.
     expected: Moment,
-    /// How late wake-ups come, on the average of the last ones.
-    usual: Duration,
+    /// How late the last wake-ups came, the oldest first.
+    lateness: [Duration; MEMORY],
 }
 
 impl Live {
@@ -97,7 +97,7 @@ impl Live {
             patience,
             now,
             expected: now,
-            usual: Duration::ZERO,
+            lateness: [Duration::ZERO; MEMORY],
         }
     }
 
@@ -105,10 +105,11 @@ impl Live {
     pub fn pass(&mut self, now: Moment) {
         let passed = now.since(self.now);
         let late = now.since(self.expected);
-        let stood_still = late > LATE && late > self.usual * UNUSUAL;
+        let stood_still = late > LATE && late > self.usual() * UNUSUAL;
         let granted = if stood_still { late.min(passed) } else { Duration::ZERO };
         if !late.is_zero() {
-            self.usual = (self.usual * MEMORY + late) / (MEMORY + 1);
+            self.lateness.rotate_left(1);
+            self.lateness[MEMORY - 1] = late;
         }
         let waits = self.running.is_some_and(|running| running.waits_since.is_some());
         if self.is_charged() && !waits {
@@ -120,6 +121,13 @@ impl Live {
         }
         self.now = now;
         self.expected = now;
+    }
+
+    /// How late wake-ups usually come.
+    fn usual(&self) -> Duration {
+        let mut sorted = self.lateness;
+        sorted.sort_unstable();
+        sorted[MEMORY / 2]
     }
 
     /// We want to be woken at this moment at the latest.
@@ -214,10 +222,29 @@ mod tests {
             live.expect(at((tick - 1) * 7_000 + 20));
             live.pass(at(tick * 7_000));
         }
-        assert_eq!(live.uncharged, Duration::from_millis(99 * 7_000 + 20), "only the first one was unusual");
+        assert_eq!(
+            live.uncharged,
+            Duration::from_millis(96 * 7_000 + 4 * 20),
+            "four were unusual, and then it is slow"
+        );
         live.expect(at(700_020));
         live.pass(at(1_700_020));
-        assert_eq!(live.uncharged, Duration::from_millis(99 * 7_000 + 40), "and one that is far later than the others");
+        let charged = Duration::from_millis(96 * 7_000 + 5 * 20);
+        assert_eq!(live.uncharged, charged, "and one that is far later than the others is unusual again");
+    }
+
+    #[test]
+    fn a_machine_that_sleeps_again_soon_after_it_slept_charges_nobody_either() {
+        let mut live = working(0);
+        let mut now = 0;
+        for _ in 0..50 {
+            for (wanted, came) in [(20, 14_400_000), (20, 21), (20, 21), (20, 600_000), (20, 21), (20, 21), (20, 21)] {
+                live.expect(at(now + wanted));
+                now += came;
+                live.pass(at(now));
+            }
+        }
+        assert_eq!(live.uncharged, Duration::from_millis(50 * (2 * 20 + 5 * 21)));
     }
 
     #[test]

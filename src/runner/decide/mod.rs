@@ -11,7 +11,7 @@ mod checkpoint;
 mod live;
 
 pub use after::{concludes, ended};
-pub use attempt::{Attempt, Survey};
+pub use attempt::{Attempt, Survey, Words};
 pub use call::{Cause, call_human};
 pub use checkpoint::{UNVERIFIED, skipped};
 pub use live::{Live, Running, Stop};

@@ -92,7 +92,8 @@ fn attempt(end: Result<StageOutcome, Stop>) -> Attempt {
         end,
         result: None,
         result_refused: None,
-        stderr: "sh: 1: nothing: not found\n".to_owned(),
+        words: Words { stdout: String::new(), stderr: "sh: 1: nothing: not found\n".to_owned() },
+        in_gate: false,
         wait: None,
         said: None,
         unverified: false,
@@ -313,11 +314,108 @@ fn a_failure_tells_the_last_words_of_each_of_its_attempts() {
     let began = state(&[Phase::Design], vec![started(Phase::Design, 1)]);
     let live = running(Phase::Design, 0);
     let (paused, _) = after(&began, &live, &rules, Phase::Design, &attempt(Ok(StageOutcome::exited(1))));
-    let (failed, _) = after(&paused, &live, &rules, Phase::Design, &attempt(Ok(StageOutcome::exited(127))));
-    let checkpoint: &Checkpoint = failed.checkpoint(Phase::Design).expect("concluded");
-    let errors: Vec<_> = checkpoint.errors.iter().map(|error| (error.code.as_str(), error.message.as_str())).collect();
+    let errors_after = |code| {
+        let (ended, _) = after(&paused, &live, &rules, Phase::Design, &attempt(Ok(StageOutcome::exited(code))));
+        let checkpoint: &Checkpoint = ended.checkpoint(Phase::Design).expect("concluded");
+        let errors = checkpoint.errors.iter().map(|error| (error.code.clone(), error.message.clone()));
+        (checkpoint.summary.clone(), errors.collect::<Vec<_>>())
+    };
+    let failed = |text: &str| ("ATTEMPT_FAILED".to_owned(), text.to_owned());
+    let first = failed("attempt 1: exit 1: sh: 1: nothing: not found");
     let unknown = "the phase ended with exit code 127; the contract knows 0, 1 and 2: sh: 1: nothing: not found";
-    let first = "attempt 1: exit 1: sh: 1: nothing: not found";
-    assert_eq!(errors, [("UNKNOWN_EXIT_127", unknown), ("ATTEMPT_FAILED", first)]);
-    assert_eq!(checkpoint.summary, format!("design failed in 2 attempts: {unknown}"));
+    let odd = ("UNKNOWN_EXIT_127".to_owned(), unknown.to_owned());
+    let rows = [
+        (0, "design completed in 2 attempts".to_owned(), vec![first.clone()]),
+        (
+            1,
+            "design failed in 2 attempts: exit 1: sh: 1: nothing: not found".to_owned(),
+            vec![first.clone(), failed("attempt 2: exit 1: sh: 1: nothing: not found")],
+        ),
+        (
+            2,
+            "design failed in 2 attempts: exit 2: sh: 1: nothing: not found".to_owned(),
+            vec![first.clone(), failed("attempt 2: exit 2: sh: 1: nothing: not found")],
+        ),
+        (127, format!("design failed in 2 attempts: {unknown}"), vec![odd, first]),
+    ];
+    for (code, summary, errors) in rows {
+        assert_eq!(errors_after(code), (summary, errors), "exit {code}");
+    }
+}
+
+#[test]
+fn last_words_are_those_of_either_stream_of_the_gate_or_of_the_agent() {
+    let rules = rules(&[Phase::Design]);
+    let began = state(&[Phase::Design], vec![started(Phase::Design, 1)]);
+    let words = |stdout: &str, stderr: &str| Words { stdout: stdout.to_owned(), stderr: stderr.to_owned() };
+    let late = Err(Stop::Late(Duration::from_secs(3)));
+    let with = |end, words, in_gate, said: Option<&str>| Attempt {
+        words,
+        in_gate,
+        said: said.map(str::to_owned),
+        ..attempt(end)
+    };
+    let one = || Ok(StageOutcome::exited(1));
+    for (attempt, expected) in [
+        (with(one(), words("", ""), false, None), "exit 1"),
+        (with(one(), words("2 failed\n\n", ""), false, None), "exit 1: 2 failed"),
+        (with(one(), words("", "no\n"), false, None), "exit 1: no"),
+        (with(one(), words("2 failed\n", "a warning\n"), false, None), "exit 1: a warning (standard output: 2 failed)"),
+        (with(one(), words("same\n", "same\n"), false, None), "exit 1: same"),
+        (with(one(), words("", ""), false, Some("I give\nup.")), "exit 1: up."),
+        (with(one(), words("3 failed\n", ""), true, Some("All done.")), "in its gate: exit 1: 3 failed"),
+        (with(one(), words("", ""), true, Some("All done.")), "in its gate: exit 1"),
+        (with(late, words("step 4\n", ""), false, None), "the phase was stopped after 3 s, its limit: step 4"),
+        (
+            with(Ok(StageOutcome::spawn_failed("`x`: not found")), words("", ""), true, None),
+            "in its gate: a program of the phase could not be started: `x`: not found",
+        ),
+    ] {
+        let (next, _) = after(&began, &running(Phase::Design, 0), &rules, Phase::Design, &attempt);
+        let said = next.active_in(Phase::Design).map(|active| active.reasons.last().cloned().unwrap_or_default());
+        let failed = |checkpoint: &Checkpoint| checkpoint.summary.trim_start_matches("design failed: ").to_owned();
+        let said = said.or_else(|| next.checkpoint(Phase::Design).map(failed));
+        assert_eq!(said.as_deref(), Some(expected), "{attempt:?}");
+    }
+}
+
+#[test]
+fn a_call_for_another_cause_tells_how_the_attempts_before_it_failed() {
+    let rules = rules(&[Phase::Design]);
+    let began = state(&[Phase::Design], vec![started(Phase::Design, 1)]);
+    let (paused, _) =
+        after(&began, &running(Phase::Design, 0), &rules, Phase::Design, &attempt(Ok(StageOutcome::exited(1))));
+    let mut halted = live(0);
+    halted.halt = true;
+    let deadly = (0..DEATHS).fold(paused.clone(), |mut state, _| {
+        let envelope = Envelope { version: EVENT_VERSION, seq: state.seq + 1, at: wall(1), epoch: 1, event: died() };
+        state.apply(&envelope);
+        state
+    });
+    for (state, live) in [(paused, halted), (deadly, live(0))] {
+        let Step::Record(events) = decide(&state, &live, &rules) else { panic!("somebody is called") };
+        let Some(Event::Escalated { report, .. }) = events.last() else { panic!("{events:?}") };
+        let actions = &report.context.suggested_actions;
+        assert!(actions.contains(&"attempt 1: exit 1: sh: 1: nothing: not found".to_owned()), "{actions:?}");
+    }
+}
+
+#[test]
+fn what_acts_outside_and_was_cut_off_by_its_own_limit_is_not_tried_again_unasked() {
+    let (late, silent) = (Stop::Late(Duration::from_secs(1)), Stop::Silent(Duration::from_secs(1)));
+    for (phase, end, approval, asks) in [
+        (Phase::Submit, Err(late), true, true),
+        (Phase::Deploy, Err(silent), true, true),
+        (Phase::Submit, Err(late), false, false),
+        (Phase::Audit, Err(late), true, false),
+        (Phase::Submit, Ok(StageOutcome::exited(1)), true, false),
+    ] {
+        let mut rules = rules(&[phase]);
+        rules.bounds.deploy_approval = approval;
+        let began = state(&[phase], vec![started(phase, 1)]);
+        let (next, _) = after(&began, &running(phase, 0), &rules, phase, &attempt(end.clone()));
+        let asked = next.undecided.as_ref().map(|undecided| undecided.trigger) == Some(EscalationTrigger::Manual);
+        let told = next.checkpoint(phase).is_some_and(|it| it.errors.iter().any(|error| error.code == "IN_DOUBT"));
+        assert_eq!((asked, told), (asks, asks), "{phase} {end:?} {approval}");
+    }
 }

@@ -69,7 +69,8 @@ impl<'a> Engine<'a> {
         let Request { layout, place, plan, backends, origin, overrides, bounds, mode, program } = request;
         for (stage, agent) in plan.stages().iter().filter_map(|stage| Some((stage, stage.agent()?))) {
             if backends.get(&agent.backend).is_none() {
-                return Err(PlanError::NoBackend { phase: stage.phase, backend: agent.backend.clone() }.into());
+                let (phase, backend) = (stage.phase, agent.backend.clone());
+                return Err(PlanError::NoBackend { phase, backend, origin: None, similar: None }.into());
             }
         }
         let now = clock::now().wall();

@@ -113,6 +113,10 @@ impl Ports for Host<'_> {
         Ok(swept)
     }
 
+    fn strays(&mut self, since: Timestamp) -> Vec<String> {
+        sweep::strays(self.layout.workspace(), since)
+    }
+
     fn start(&mut self, start: &Start, state: &State) -> Result<(), RunError> {
         let said = start.is_first.then(|| self.artifacts.before(start.began)).flatten();
         let known = state.agents.get(&start.phase);

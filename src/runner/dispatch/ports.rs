@@ -42,6 +42,10 @@ pub trait Ports {
     /// [`RunError`] when the host refuses something.
     fn ready(&mut self, execution: &ExecutionId, dead: Option<&SessionId>) -> Result<usize, RunError>;
 
+    /// Processes that may be left of what a dead session started at this time or later, and that nobody can be sure of:
+    /// one line each.
+    fn strays(&mut self, since: Timestamp) -> Vec<String>;
+
     /// Starts an attempt. What it does comes back as facts.
     ///
     /// # Errors

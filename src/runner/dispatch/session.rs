@@ -84,6 +84,7 @@ impl<P: Ports> Dispatcher<P> {
             return Err(PlanError::Missing { phase: *phase }.into());
         }
         let swept = ports.ready(journal.execution(), last.as_ref())?;
+        let strays = died.then(|| begun(state)).flatten().map_or(Vec::new(), |since| ports.strays(since));
         let mut live = Live::new(now, rules.bounds.limit_patience);
         let next = state.next_phase().and_then(|phase| state.active_in(phase));
         live.pause_ends = next.and_then(|active| pause_ends(active.pause?, now));
@@ -94,6 +95,10 @@ impl<P: Ports> Dispatcher<P> {
         }
         let pid = own_id();
         dispatcher.record(Event::SessionStarted { session, pid, resumed, swept, phases, origin, overrides })?;
+        for stray in strays {
+            let text = format!("{stray} may be left of the session that died: look at it, and end it if it is");
+            dispatcher.record(Event::Notice { text })?;
+        }
         if let Some(from) = moved_from {
             dispatcher.record(Event::WorkspaceMoved { from })?;
         }
@@ -292,4 +297,9 @@ pub(in crate::runner) fn start_over(journal: Journal, layout: &Layout, place: &P
     archive(layout, Some(&state.execution_id))?;
     let (fresh, _) = Journal::begin(journal.into_store(), now, first)?;
     Ok(fresh)
+}
+
+/// When the work began that a session left unfinished.
+fn begun(state: &State) -> Option<Timestamp> {
+    state.active.values().filter(|active| active.is_running).filter_map(|active| active.began).min()
 }

@@ -17,7 +17,7 @@ use crate::contract::{ExecutionId, SessionId};
 use crate::events::{Event, Observation};
 use crate::policy::StageOutcome;
 use crate::runner::agent::TICK;
-use crate::runner::decide::{Attempt, Stop};
+use crate::runner::decide::{Attempt, Stop, Words};
 use crate::runner::session::SESSION_VARIABLE;
 use crate::runner::{Backends, Bounds, RunError, Stage, Work};
 use crate::store::{Layout, Place};
@@ -28,8 +28,29 @@ use crate::system::process::{
     Command, Event as ProcessEvent, Piece, ProcessExit, Running, Stream, kill_group, signal_name,
 };
 
-/// How much of the end of standard error is kept, to recognise a failure by.
+/// How much of the end of each stream is kept, to recognise a failure by and for the last words.
 const TAIL: usize = 4 * 1024;
+
+/// The end of what an attempt wrote, without secrets.
+#[derive(Debug, Default)]
+struct Tails {
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+impl Tails {
+    fn keep(&mut self, piece: &Piece) {
+        let tail = if piece.stream == Stream::Stderr { &mut self.stderr } else { &mut self.stdout };
+        tail.extend_from_slice(&piece.bytes);
+        let surplus = tail.len().saturating_sub(TAIL);
+        tail.drain(..surplus);
+    }
+
+    fn words(&self) -> Words {
+        let text = |tail: &[u8]| String::from_utf8_lossy(tail).into_owned();
+        Words { stdout: text(&self.stdout), stderr: text(&self.stderr) }
+    }
+}
 
 /// How the work of an attempt ended, or why it was stopped.
 pub(super) type End = Result<StageOutcome, Stop>;
@@ -68,9 +89,11 @@ pub(in crate::runner) struct StageTask {
     pub(super) variables: Vec<(String, OsString)>,
     paths: StageFiles,
     log: PhaseLog,
-    tail: Vec<u8>,
+    tails: Tails,
     pub(super) wait: Option<Duration>,
     pub(super) said: Option<String>,
+    /// The work is done, and the gate looks at it.
+    in_gate: bool,
 }
 
 impl StageTask {
@@ -100,9 +123,10 @@ impl StageTask {
             stopping: None,
             variables,
             paths,
-            tail: Vec::new(),
+            tails: Tails::default(),
             wait: None,
             said: None,
+            in_gate: false,
             order,
         })
     }
@@ -140,7 +164,8 @@ impl StageTask {
             end,
             result,
             result_refused,
-            stderr: String::from_utf8_lossy(&self.tail).into_owned(),
+            words: self.tails.words(),
+            in_gate: self.in_gate,
             wait: self.wait,
             said: self.said,
             unverified: self.order.stage.agent().is_some() && self.order.stage.verify.is_none(),
@@ -166,6 +191,8 @@ impl StageTask {
             return Ok(Err(stop));
         }
         self.inbox.announce(Fact::Happened(Event::GateStarted { phase: self.order.stage.phase })).await;
+        // What the work said explains nothing about its gate.
+        (self.in_gate, self.tails) = (true, Tails::default());
         self.run_command(&gate).await
     }
 
@@ -196,8 +223,8 @@ impl StageTask {
     /// A process of the stage is over: passes on what was held back of its last lines, and what it signalled.
     pub(super) async fn end_of_process(&mut self, is_shown: bool) -> Result<(), RunError> {
         for piece in self.log.end_of_process()? {
-            self.remember(&piece);
             if is_shown {
+                self.tails.keep(&piece);
                 self.show(piece).await;
             }
         }
@@ -264,7 +291,10 @@ impl StageTask {
     /// Writes what a process wrote to the log, and shows what may be shown.
     pub(super) async fn keep(&mut self, piece: &Piece, is_shown: bool) -> Result<(), RunError> {
         let piece = self.log.take(piece)?;
-        self.remember(&piece);
+        // What is not shown is a protocol, whose words are no words.
+        if is_shown || piece.stream == Stream::Stderr {
+            self.tails.keep(&piece);
+        }
         if is_shown && !piece.bytes.is_empty() {
             self.show(piece).await;
         } else {
@@ -276,14 +306,6 @@ impl StageTask {
     async fn show(&self, piece: Piece) {
         let phase = self.order.stage.phase;
         self.inbox.tell(Fact::Observed(Observation::Output { phase, piece })).await;
-    }
-
-    fn remember(&mut self, piece: &Piece) {
-        if piece.stream == Stream::Stderr {
-            self.tail.extend_from_slice(&piece.bytes);
-            let surplus = self.tail.len().saturating_sub(TAIL);
-            self.tail.drain(..surplus);
-        }
     }
 
     /// Passes on what the context watch has seen.
