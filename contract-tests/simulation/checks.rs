@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loa::contract::{Checkpoint, Phase, PhaseExit};
+use loa::contract::{Checkpoint, EscalationTrigger, Phase, PhaseExit, ResolutionAction};
 use loa::events::{AgentActivity, Envelope, Event, State};
 use loa::runner::Start;
 use loa::runner::decide::UNVERIFIED;
@@ -32,11 +32,15 @@ impl Truth {
         if self.settings.skipped.contains(&phase) {
             self.breaks(format!("{phase} is to be skipped and starts"));
         }
-        if self.failures > self.settings.retries {
-            self.breaks(format!("{phase} starts after {} failures", self.failures));
+        let failures = self.failures.get(&phase).copied().unwrap_or(0);
+        if failures > self.settings.retries {
+            self.breaks(format!("{phase} starts after {failures} failures"));
         }
-        if self.not_before.is_some_and(|moment| self.steady < moment) {
+        if self.not_before.get(&phase).is_some_and(|moment| self.steady < *moment) {
             self.breaks(format!("{phase} starts before its pause is over"));
+        }
+        if state.counters.elapsed() >= self.settings.run_limit {
+            self.breaks(format!("{phase} starts, and the time of the run is over"));
         }
         if deaths(self.seen.values()) >= 4 {
             self.breaks(format!("{phase} starts after four deaths without an outcome"));
@@ -57,9 +61,13 @@ impl Truth {
         if !self.settings.approval {
             return;
         }
-        let approved = self.seen.values().any(|it| matches!(it.event, Event::Escalated { approval: true, .. }));
+        let asked = self.seen.values().filter_map(|it| match it.event {
+            Event::Escalated { number, approval: true, .. } => Some(number),
+            _ => None,
+        });
+        let approved = asked.into_iter().any(|number| self.is_answered_with(number, ResolutionAction::FixAndResume));
         if phase == Phase::Deploy && !approved {
-            self.breaks("deploy starts and nobody was asked");
+            self.breaks("deploy starts and nobody approved of it");
         }
         let since = self.seen.values().rev().skip(1).find_map(|it| match &it.event {
             Event::AttemptStarted { phase: other, .. } if *other == phase => Some(true),
@@ -70,6 +78,12 @@ impl Truth {
         if matches!(phase, Phase::Deploy | Phase::Submit) && since == Some(true) {
             self.breaks(format!("{phase} was cut off, and starts again unasked"));
         }
+    }
+
+    fn is_answered_with(&self, number: u32, action: ResolutionAction) -> bool {
+        self.seen.values().any(|it| {
+            matches!(&it.event, Event::Resolved { escalation, resolution } if *escalation == number && resolution.action == action)
+        })
     }
 
     /// An attempt that starts is announced on the disk, so that a power cut would not forget it.
@@ -164,7 +178,17 @@ impl Truth {
                     self.breaks(format!("{loops} remediation loops, and no human"));
                 }
             }
-            Event::Escalated { .. } => self.count("calls of a human"),
+            Event::Escalated { report, .. } => {
+                self.count("calls of a human");
+                if report.trigger == EscalationTrigger::Timeout {
+                    self.count("runs out of time");
+                    if self.charged.1 + ROUNDED < self.settings.run_limit {
+                        self.breaks(format!("the run is over after {:?} at the most", self.charged.1));
+                    }
+                }
+            }
+            Event::CheckpointAdopted { .. } => self.count("checkpoints adopted"),
+            Event::PhaseReopened { .. } => self.count("phases reopened"),
             Event::SessionDied { .. } => self.count("deaths noticed"),
             Event::CheckpointRestored { .. } => self.count("checkpoints restored"),
             Event::CheckpointIgnored { .. } => self.count("forged checkpoints ignored"),
@@ -194,16 +218,21 @@ impl Truth {
     fn learn(&mut self, event: &Event) {
         match event {
             Event::StageConcluded { checkpoint, .. } | Event::StageSkipped { checkpoint } => {
-                (self.failures, self.not_before) = (0, None);
+                self.begins_anew(checkpoint.phase);
                 if checkpoint.exit_code == PhaseExit::Success {
                     self.done.insert(checkpoint.phase);
                 }
             }
-            Event::BackedOff { delay_ms, .. } => {
-                self.failures += 1;
-                self.not_before = Some(self.steady + Duration::from_millis(*delay_ms));
+            Event::BackedOff { phase, delay_ms, .. } => {
+                *self.failures.entry(*phase).or_default() += 1;
+                self.not_before.insert(*phase, self.steady + Duration::from_millis(*delay_ms));
             }
-            Event::Resolved { .. } => (self.failures, self.not_before) = (0, None),
+            Event::Escalated { report, .. } => self.called_for = Some(report.phase),
+            Event::Resolved { .. } => {
+                if let Some(phase) = self.called_for.take() {
+                    self.begins_anew(phase);
+                }
+            }
             Event::Remediation { .. } => {
                 for phase in [Phase::Implementation, Phase::Audit] {
                     self.done.remove(&phase);
@@ -211,8 +240,22 @@ impl Truth {
                 }
             }
             Event::PhaseReopened { phase } => drop(self.done.remove(phase)),
+            Event::CheckpointAdopted { checkpoint } => {
+                self.begins_anew(checkpoint.phase);
+                if checkpoint.exit_code == PhaseExit::Success {
+                    self.done.insert(checkpoint.phase);
+                } else {
+                    self.done.remove(&checkpoint.phase);
+                }
+            }
             _ => {}
         }
+    }
+
+    /// What the attempts at a phase were counts no more.
+    fn begins_anew(&mut self, phase: Phase) {
+        self.failures.remove(&phase);
+        self.not_before.remove(&phase);
     }
 
     /// An agent's session is gone on with until its phase begins anew.
@@ -255,15 +298,18 @@ impl Truth {
         }
         self.seen = recorded.iter().map(|envelope| (envelope.seq, envelope.clone())).collect();
         // What was written in the moment of a death counts, although nobody heard of it.
-        let (succeeded, not_before) = (self.succeeded.clone(), self.not_before);
-        (self.failures, self.not_before) = (0, None);
+        let (succeeded, not_before) = (self.succeeded.clone(), std::mem::take(&mut self.not_before));
+        self.failures.clear();
         self.done.clear();
         for envelope in recorded {
             self.learn(&envelope.event);
         }
         self.succeeded = succeeded;
         recorded.iter().filter(|envelope| envelope.seq > told).for_each(|envelope| self.follow_agent(&envelope.event));
-        self.not_before = self.not_before.and(not_before);
+        self.not_before.retain(|phase, _| not_before.contains_key(phase));
+        self.not_before.extend(
+            not_before.into_iter().filter(|(phase, _)| self.not_before.contains_key(phase)).collect::<Vec<_>>(),
+        );
     }
 
     fn completed(&mut self, state: &State) {

@@ -266,6 +266,10 @@ impl Disk for SimDisk {
 
     fn ensure_folder(&self, path: &Path) -> Result<(), FileError> {
         let mut inner = self.inner();
+        if inner.folders.contains(path.as_os_str()) {
+            return Ok(());
+        }
+        inner.alive(path)?;
         for folder in path.ancestors() {
             inner.folders.insert(folder.into());
         }
@@ -325,6 +329,7 @@ impl Disk for SimDisk {
     fn sync_all(&self, paths: &[PathBuf]) -> Result<(), FileError> {
         let mut inner = self.inner();
         for path in paths {
+            inner.alive(path)?;
             if let Some(file) = inner.files.get(path.as_os_str()).cloned() {
                 inner.durable.insert(path.into(), file);
             }

@@ -7,8 +7,10 @@ use loa::events::{ApprovalState, Event, State};
 use loa::policy::{StageOutcome, TriggerCounters};
 use loa::runner::decide::{Attempt, Live, Rules, Step, Stop, Survey, decide, ended, skipped};
 use loa::runner::{After, Thinking};
+use loa::store::{FileStore, RunStore};
 
 use super::disk::{self, SimDisk};
+use super::store::{self, WrongStore};
 use super::truth::Truth;
 use super::world;
 
@@ -19,6 +21,8 @@ pub(super) enum Fault {
     Disk(disk::Wrong),
     /// The world.
     World(world::Wrong),
+    /// What is between the owner and its journal.
+    Store(store::Wrong),
     /// What is done next.
     Next(fn(&State, &Live, &Rules) -> Step),
     /// What follows from an attempt.
@@ -33,7 +37,7 @@ impl Fault {
             Self::Disk(wrong) => disk.plant(wrong),
             Self::World(wrong) => truth.wrong = Some(wrong),
             Self::Left(change) => truth.change = Some(change),
-            Self::Next(_) | Self::After(_) => {}
+            Self::Store(_) | Self::Next(_) | Self::After(_) => {}
         }
     }
 
@@ -41,7 +45,15 @@ impl Fault {
         match self {
             Self::Next(next) => Thinking { next, ..thinking },
             Self::After(after) => Thinking { after, ..thinking },
-            Self::Disk(_) | Self::World(_) | Self::Left(_) => thinking,
+            Self::Disk(_) | Self::World(_) | Self::Store(_) | Self::Left(_) => thinking,
+        }
+    }
+
+    /// The owner's way to its journal.
+    pub(super) fn store(fault: Option<Self>, store: FileStore) -> Box<dyn RunStore> {
+        match fault {
+            Some(Self::Store(wrong)) => Box::new(WrongStore::new(store, wrong)),
+            _ => Box::new(store),
         }
     }
 }
@@ -57,16 +69,16 @@ fn instead(state: &State, live: &Live, rules: &Rules, change: impl FnOnce(&mut S
 pub(super) fn all() -> Vec<(&'static str, Fault, u64)> {
     vec![
         ("a sync is left out", Fault::Disk(disk::Wrong::NeverSyncs), 0),
-        ("a lock is given to everybody", Fault::Disk(disk::Wrong::LetsEverybodyIn), 39),
-        ("a torn end is kept", Fault::Disk(disk::Wrong::KeepsTears), 21),
+        ("a lock is given to everybody", Fault::Disk(disk::Wrong::LetsEverybodyIn), 226),
+        ("a torn end is kept", Fault::Disk(disk::Wrong::KeepsTears), 16),
         ("documents are not written", Fault::Disk(disk::Wrong::WritesNoDocuments), 0),
-        ("an exit comes behind the deadline", Fault::World(world::Wrong::ExitBehindDeadline), 338),
-        ("a halt is not heard", Fault::World(world::Wrong::DeafToHalt), 111),
+        ("an exit comes behind the deadline", Fault::World(world::Wrong::ExitBehindDeadline), 105),
+        ("a halt is not heard", Fault::World(world::Wrong::DeafToHalt), 703),
         ("a stage is started twice", Fault::World(world::Wrong::StartsTwice), 4),
-        ("what a dead session left goes on", Fault::World(world::Wrong::SweepsNothing), 75),
-        ("deaths are not counted", Fault::Next(|s, l, r| instead(s, l, r, |state| state.deaths = 0)), 299),
+        ("what a dead session left goes on", Fault::World(world::Wrong::SweepsNothing), 4),
+        ("deaths are not counted", Fault::Next(|s, l, r| instead(s, l, r, |state| state.deaths = 0)), 687),
         ("a pause is not waited for", Fault::Next(no_pause), 8),
-        ("doubt is forgotten", Fault::Next(|s, l, r| instead(s, l, r, no_doubt)), 15),
+        ("doubt is forgotten", Fault::Next(|s, l, r| instead(s, l, r, no_doubt)), 14),
         ("nobody is asked", Fault::Next(|s, l, r| instead(s, l, r, |state| state.deploy = ApprovalState::Given)), 4),
         ("a phase is skipped unasked", Fault::Next(skips), 5),
         ("a finished phase runs again", Fault::Next(|s, l, r| instead(s, l, r, forgets_a_phase)), 1),
@@ -77,15 +89,21 @@ pub(super) fn all() -> Vec<(&'static str, Fault, u64)> {
         ),
         ("remediation has no end", Fault::Next(|s, l, r| instead(s, l, r, no_counters)), 202),
         ("a number is given twice", Fault::Next(|s, l, r| instead(s, l, r, |state| state.starts.clear())), 3),
-        ("a signal is not heard", Fault::Next(deaf), 105),
-        ("a wait for a provider is not told", Fault::World(world::Wrong::HidesLimits), 45),
-        ("silence has no end", Fault::Next(patient), 298),
-        ("time is charged at the end only", Fault::Next(uncharged), 8),
-        ("an agent's session is dropped at each start", Fault::Next(drops_sessions), 36),
+        ("a signal is not heard", Fault::Next(deaf), 389),
+        ("a wait for a provider is not told", Fault::World(world::Wrong::HidesLimits), 21),
+        ("silence has no end", Fault::Next(patient), 24),
+        ("time is charged at the end only", Fault::Next(uncharged), 4),
+        ("an agent's session is dropped at each start", Fault::Next(drops_sessions), 21),
         ("what a provider asks for is forgotten", Fault::Left(|left| left.wait = None), 105),
-        ("a refused result is hidden", Fault::Left(|left| left.result_refused = None), 12),
+        ("a refused result is hidden", Fault::Left(|left| left.result_refused = None), 4),
         ("an agent's word is believed", Fault::Left(|left| left.unverified = false), 11),
-        ("retries have no end", Fault::After(endless), 39),
+        ("an old epoch is not refused", Fault::Store(store::Wrong::KnowsNoEpoch), 10),
+        ("a checkpoint is written before its event", Fault::Store(store::Wrong::JournalsLate), 7),
+        ("a failure is lost at a kill", Fault::Store(store::Wrong::ForgetsFailures), 8),
+        ("asking counts as an approval", Fault::Next(|s, l, r| instead(s, l, r, approves)), 4),
+        ("the run has no end", Fault::Next(endless_run), 217),
+        ("a run ends before its time", Fault::Next(short_run), 217),
+        ("retries have no end", Fault::After(endless), 77),
         ("a failure is a success", Fault::Left(whitewash), 3),
     ]
 }
@@ -123,6 +141,26 @@ fn drops_sessions(state: &State, live: &Live, rules: &Rules) -> Step {
         }
         step => step,
     }
+}
+
+fn approves(state: &mut State) {
+    if state.deploy == ApprovalState::Asked {
+        (state.deploy, state.pending) = (ApprovalState::Given, None);
+    }
+}
+
+fn endless_run(state: &State, live: &Live, rules: &Rules) -> Step {
+    within(state, live, rules, Duration::MAX)
+}
+
+fn short_run(state: &State, live: &Live, rules: &Rules) -> Step {
+    within(state, live, rules, rules.bounds.triggers.timeout / 2)
+}
+
+fn within(state: &State, live: &Live, rules: &Rules, timeout: Duration) -> Step {
+    let mut other = rules.clone();
+    other.bounds.triggers.timeout = timeout;
+    decide(state, live, &other)
 }
 
 fn no_doubt(state: &mut State) {

@@ -4,7 +4,7 @@
 //! up, processes die between any two writes, files are forged, people answer and halt at any time. What really happened is
 //! kept beside it, and whatever the journal says is compared with that.
 //!
-//! `SIMULATION_SEED=7 cargo test --test simulation -- --nocapture story` tells one story;
+//! `contract-tests/simulation/story-of --seed 7` tells one story;
 //! `SIMULATION_STORIES=1000000 cargo test --release --test simulation -- --nocapture many` runs many and tells how often
 //! what happened.
 
@@ -16,6 +16,7 @@ mod disk;
 mod faults;
 mod job;
 mod session;
+mod store;
 mod story;
 mod truth;
 mod world;

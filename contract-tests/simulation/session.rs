@@ -1,13 +1,14 @@
 //! One session of a story: it begins, is disturbed, and is over, fails or dies.
 
-use loa::contract::{ExecutionId, SessionId};
+use loa::contract::{ExecutionId, Resolution, ResolutionAction, SessionId};
 use loa::events::{RunOrigin, RunStatus};
-use loa::policy::StageOutcome;
-use loa::runner::{Dispatcher, Fact, Mode, Opening, THINKING, Waits};
+use loa::policy::{Redactor, StageOutcome};
+use loa::runner::{Dispatcher, Fact, Mode, Opening, Remedy, RunError, THINKING, Waits, resolve};
 use loa::store::{FileStore, RunStore, compare};
 use loa::system::process::Interrupt;
 use std::time::Duration;
 
+use super::faults::Fault;
 use super::job::left_by;
 use super::story::Teller;
 use super::world::{World, refused};
@@ -25,7 +26,10 @@ pub(super) enum Session {
 impl Teller {
     pub(super) fn session(&mut self) -> Session {
         self.sessions += 1;
-        self.truth.borrow_mut().stood_still = false;
+        {
+            let mut truth = self.truth.borrow_mut();
+            (truth.stood_still, truth.meddled) = (0, false);
+        }
         // Two sessions of three die at some write, unless they are over before.
         let lives = {
             let mut truth = self.truth.borrow_mut();
@@ -44,7 +48,8 @@ impl Teller {
                 went
             }
             Err(error) => {
-                self.truth.borrow_mut().tell(|| format!("no session: {error}"));
+                let why = error.lines().next().unwrap_or_default();
+                self.truth.borrow_mut().tell(|| format!("no session: {why}"));
                 Session::Failed
             }
         };
@@ -73,10 +78,11 @@ impl Teller {
         let mut store = FileStore::new(self.place(), self.layout.clone());
         let claimed = store.claim(now, false).map_err(|error| error.to_string())?;
         let there = self.recorded().is_some();
-        let mode = if there { Mode::Resume(None) } else { Mode::New };
+        let junk = self.is_junk_there();
+        let mode = if there { Mode::Resume(self.remedy(junk)) } else { Mode::New };
         let thinking = self.fault.map_or(THINKING, |fault| fault.apply(THINKING));
         let opening = Opening {
-            store: Box::new(store),
+            store: Fault::store(self.fault, store),
             moved_from: claimed.moved_from,
             layout: self.layout.clone(),
             rules,
@@ -87,7 +93,31 @@ impl Teller {
             fresh: ExecutionId::new("exec-1").expect("not empty"),
         };
         let world = World { truth: self.truth.clone(), disk: self.disk.clone() };
-        Dispatcher::open(opening, world).map_err(|error| error.to_string())
+        let opened = Dispatcher::open(opening, world);
+        let mut truth = self.truth.borrow_mut();
+        match (&opened, mode) {
+            (Err(RunError::NotACheckpoint { .. }), _) => truth.count("sessions refused for what is no checkpoint"),
+            (Ok(_), Mode::Resume(None)) if junk => {
+                truth.breaks("a session goes on, and there is something that is no checkpoint");
+            }
+            _ => {}
+        }
+        drop(truth);
+        opened.map_err(|error| error.to_string())
+    }
+
+    /// What a human says about what is wrong on the disk.
+    fn remedy(&self, junk: bool) -> Option<Remedy> {
+        let mut truth = self.truth.borrow_mut();
+        if !junk && truth.rng.u8(0..12) > 0 {
+            return None;
+        }
+        match truth.rng.u8(0..5) {
+            0 => None,
+            1 | 2 => Some(Remedy::Restore),
+            3 => Some(Remedy::Rerun),
+            _ => Some(Remedy::Adopt),
+        }
     }
 
     /// Has the owner step until the session is over or its process is dead.
@@ -132,7 +162,7 @@ impl Teller {
     /// Something comes from outside.
     fn intrude(&self, dispatcher: &mut Dispatcher<World>) -> Option<Session> {
         let chance = self.truth.borrow_mut().rng.u16(0..600);
-        if chance > 17 || !self.truth.borrow_mut().disturbs() {
+        if chance > 18 || !self.truth.borrow_mut().disturbs() {
             return None;
         }
         match chance {
@@ -166,7 +196,9 @@ impl Teller {
             10..=12 => return Some(Session::Died { power: false }),
             13 => self.second_claimant(),
             14 => return self.supersede(dispatcher),
+            18 => self.answers_beside(),
             15..=17 => {
+                self.truth.borrow_mut().meddled = true;
                 self.truth.borrow_mut().tell(|| "a phase removes the checkpoints".to_owned());
                 self.truth.borrow_mut().count("workspaces wiped");
                 self.disk.wipe(&self.layout.checkpoints());
@@ -174,6 +206,15 @@ impl Teller {
             _ => {}
         }
         None
+    }
+
+    /// Somebody answers while a session is at work.
+    fn answers_beside(&self) {
+        let resolution = Resolution { action: ResolutionAction::FixAndResume, notes: None };
+        match resolve(&self.layout, &self.place(), &resolution, &Redactor::default()) {
+            Ok(_) if !self.disk.is_dead() => self.truth.borrow_mut().breaks("an answer is taken beside a session"),
+            _ => self.truth.borrow_mut().count("answers beside a session refused"),
+        }
     }
 
     fn second_claimant(&self) {
@@ -221,11 +262,10 @@ impl Teller {
             truth.breaks("the journal folds to another state than its owner has");
         }
         let wrong = compare(&self.layout, &recorded.state).into_iter().find(|mismatch| mismatch.concluded);
-        if let Some(wrong) = wrong {
-            // What somebody did after the last look is put right by the next session, but never after a success.
-            if recorded.state.status == RunStatus::Completed {
-                truth.breaks(format!("completed, and the checkpoint of {} is not as the journal has it", wrong.phase));
-            }
+        // What somebody did after the last look is put right by the next session, but never after a success.
+        let must = recorded.state.status == RunStatus::Completed || !truth.meddled;
+        if let Some(wrong) = wrong.filter(|_| must) {
+            truth.breaks(format!("over, and the checkpoint of {} is not as the journal has it", wrong.phase));
         }
         truth.confirm_end();
     }

@@ -12,7 +12,7 @@ use loa::events::RunStatus;
 use loa::policy::{Backoff, Redactor, TriggerLimits};
 use loa::runner::decide::Rules;
 use loa::runner::{AgentWork, Bounds, Notification, Plan, Stage, Work, resolve};
-use loa::store::{FileStore, Layout, Place, Recorded, RunStore};
+use loa::store::{FileStore, Layout, Mismatch, Place, Recorded, RunStore, compare, to_yaml};
 use loa::system::disk::Disk;
 
 use super::disk::SimDisk;
@@ -21,6 +21,10 @@ use super::session::Session;
 use super::truth::{Script, Settings, Truth};
 use super::world::{answer, workspace};
 
+/// What somebody who is not the owner writes into checkpoints.
+const MEDDLED: [&str; 2] = ["forged", "edited"];
+/// What is no checkpoint.
+const JUNK: &[u8] = b"phase: nothing\n";
 /// More sessions than any lawful story has.
 const SESSIONS: usize = 80;
 const PAUSE: Duration = Duration::from_secs(5);
@@ -29,7 +33,9 @@ const PAUSE: Duration = Duration::from_secs(5);
 pub(super) const EVERYTHING: &[&str] = &[
     "agents' sessions",
     "attempt starts",
+    "answers beside a session refused",
     "calls of a human",
+    "checkpoints adopted",
     "checkpoints restored",
     "clock jumps",
     "deaths",
@@ -44,6 +50,7 @@ pub(super) const EVERYTHING: &[&str] = &[
     "machine stood still",
     "owners superseded",
     "phases concluded",
+    "phases reopened",
     "phases skipped",
     "phases unverified",
     "power cuts",
@@ -51,8 +58,10 @@ pub(super) const EVERYTHING: &[&str] = &[
     "remediations",
     "results refused",
     "retries",
+    "runs out of time",
     "second claimants refused",
     "sessions refused by the host",
+    "sessions refused for what is no checkpoint",
     "silent stages stopped",
     "stages that cannot go on",
     "starts refused by the host",
@@ -206,6 +215,7 @@ pub(super) fn settings(rules: &Rules, script: Option<Script>) -> Settings {
         idle: stages.iter().filter_map(|stage| stage.idle_timeout).max(),
         patience: rules.bounds.limit_patience,
         max_loops: rules.bounds.triggers.max_loops,
+        run_limit: rules.bounds.triggers.timeout,
         approval: rules.bounds.deploy_approval,
         lives: u64::MAX,
         script,
@@ -225,6 +235,7 @@ impl Teller {
             let went = self.session();
             let power = matches!(went, Session::Died { power: true });
             self.learn(power);
+            self.documents();
             self.disk.fill(false);
             let Some(recorded) = self.recorded() else { continue };
             match (&went, recorded.state.status) {
@@ -269,6 +280,30 @@ impl Teller {
         self.truth.borrow_mut().compare(envelopes, elapsed, power);
     }
 
+    /// Every checkpoint that is there is one of the journal's, unless somebody forged it.
+    fn documents(&self) {
+        let Some(recorded) = self.recorded() else { return };
+        let state = &recorded.state;
+        let is_strange = |mismatch: &Mismatch| {
+            let Some(there) = &mismatch.checkpoint else { return false };
+            // A power cut may leave a part of what was forged.
+            !MEDDLED.iter().any(|word| word.starts_with(&there.summary)) && !state.replaced.contains(there)
+        };
+        if let Some(strange) = compare(&self.layout, state).into_iter().find(is_strange) {
+            let what = format!("the checkpoint of {} is there, and nothing in the journal", strange.phase);
+            self.truth.borrow_mut().breaks(what);
+        }
+    }
+
+    /// Whether something lies in the place of a checkpoint of a phase that is done, and is none.
+    pub(super) fn is_junk_there(&self) -> bool {
+        let truth = self.truth.borrow();
+        truth
+            .done
+            .iter()
+            .any(|phase| self.disk.read(&self.layout.checkpoint(*phase), u64::MAX).is_ok_and(|it| it == JUNK))
+    }
+
     fn answer(&self, calls: u32) {
         let action = answer(&mut self.truth.borrow_mut().rng, calls);
         self.truth.borrow_mut().tell(|| format!("a human answers {action}"));
@@ -286,8 +321,8 @@ impl Teller {
         let mut truth = self.truth.borrow_mut();
         let phase = truth.settings.phases[0];
         let last = *truth.settings.phases.last().expect("at least one");
-        let what = truth.rng.u8(0..10);
-        if what > 3 || !truth.disturbs() {
+        let what = truth.rng.u8(0..16);
+        if what > 5 || !truth.disturbs() {
             return;
         }
         match what {
@@ -312,6 +347,18 @@ impl Teller {
                 let hours = truth.rng.i64(-10_000..10_000);
                 truth.count("clock jumps");
                 truth.jump(hours);
+            }
+            4 | 5 => {
+                let concluded: Vec<_> = recorded.state.checkpoints.values().cloned().collect();
+                let Some(mut checkpoint) = truth.rng.choice(concluded) else { return };
+                let path = self.layout.checkpoint(checkpoint.phase);
+                truth.tell(|| format!("somebody edits the checkpoint of {}", checkpoint.phase));
+                if what == 4 {
+                    return self.disk.forge(&path, JUNK);
+                }
+                "edited".clone_into(&mut checkpoint.summary);
+                let text = to_yaml(&checkpoint).expect("writable");
+                self.disk.forge(&path, text.as_bytes());
             }
             _ => {}
         }

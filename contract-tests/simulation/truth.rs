@@ -23,8 +23,10 @@ pub(super) struct Truth {
     pub(super) wall: Timestamp,
     pub(super) job: Option<Job>,
     pub(super) halt: bool,
-    /// Everything stood still in this session.
-    pub(super) stood_still: bool,
+    /// How often everything stood still in this session.
+    pub(super) stood_still: u32,
+    /// Somebody removed checkpoints in this session.
+    pub(super) meddled: bool,
     /// Since when somebody waits for the session to end.
     pub(super) wanted: Option<Duration>,
     /// What the attempt left that ended by itself and is not recorded yet.
@@ -50,10 +52,12 @@ pub(super) struct Truth {
     pub(super) succeeded: BTreeSet<Phase>,
     /// Phases that are done as far as anybody was told.
     pub(super) done: BTreeSet<Phase>,
-    /// Failed attempts of the phase at hand that were told.
-    pub(super) failures: u32,
-    /// The moment before which no attempt may begin.
-    pub(super) not_before: Option<Duration>,
+    /// Failed attempts that were told, of phases that have no outcome yet.
+    pub(super) failures: BTreeMap<Phase, u32>,
+    /// The moment before which no attempt of a phase may begin.
+    pub(super) not_before: BTreeMap<Phase, Duration>,
+    /// The phase that a human was called for last.
+    pub(super) called_for: Option<Phase>,
     /// What must not be.
     pub(super) broken: Option<String>,
     pub(super) story: Vec<String>,
@@ -85,6 +89,8 @@ pub(super) struct Settings {
     /// How long a session may wait for providers.
     pub(super) patience: Duration,
     pub(super) max_loops: u32,
+    /// How long the run may take.
+    pub(super) run_limit: Duration,
     pub(super) approval: bool,
     /// Before so many writes most sessions die, unless they are over before.
     pub(super) lives: u64,
@@ -97,7 +103,7 @@ pub(super) type Script = BTreeMap<(Phase, u32), Option<StageOutcome>>;
 
 /// How long a session may go on when somebody wants its end.
 const PATIENCE: Duration = Duration::from_secs(70);
-/// How much of the time in which everything stood still may be charged to a stage: what the owner expected to sleep.
+/// How much of each time in which everything stood still may be charged to a stage: what the owner expected to sleep.
 const CHARGED: Duration = Duration::from_secs(25);
 
 impl Truth {
@@ -108,7 +114,8 @@ impl Truth {
             wall,
             job: None,
             halt: false,
-            stood_still: false,
+            stood_still: 0,
+            meddled: false,
             wanted: None,
             left: None,
             followed: None,
@@ -122,8 +129,9 @@ impl Truth {
             starts: BTreeSet::new(),
             succeeded: BTreeSet::new(),
             done: BTreeSet::new(),
-            failures: 0,
-            not_before: None,
+            failures: BTreeMap::new(),
+            not_before: BTreeMap::new(),
+            called_for: None,
             broken: None,
             story: Vec::new(),
             tells: false,
@@ -151,14 +159,15 @@ impl Truth {
         self.tell(|| format!("the calendar jumps by {hours} hours"));
         self.wall = self.wall.checked_add(SignedDuration::from_hours(hours)).expect("this century");
         // Whoever reads the calendar after a death cannot know how long a pause still was.
-        self.not_before = None;
+        self.not_before.clear();
     }
 
-    /// Everything stands still, once in a session at most: where that is usual, it is charged.
+    /// Everything stands still, three times in a session at most: where that is usual, it is charged.
     pub(super) fn stand_still(&mut self, time: Duration) {
-        if std::mem::replace(&mut self.stood_still, true) {
+        if self.stood_still == 3 {
             return;
         }
+        self.stood_still += 1;
         self.count("machine stood still");
         self.tell(|| format!("everything stands still for {} s", time.as_secs()));
         self.pass(time);
@@ -269,10 +278,14 @@ impl Truth {
     /// Whoever still tells something has not had more time than the policy gives.
     fn is_in_time(&mut self, job: &Job) {
         let (worked, silent) = (job.worked(self.steady), job.silent(self.steady));
-        if job.waits.is_none() && worked > self.settings.timeout + CHARGED {
+        let tolerance = self.tolerance();
+        if job.waits.is_none() && self.charged.0 > self.settings.run_limit + tolerance {
+            self.breaks(format!("{} works, and the time of the run is over", job.phase));
+        }
+        if job.waits.is_none() && worked > self.settings.timeout + tolerance {
             self.breaks(format!("{} works for {worked:?} and is not stopped", job.phase));
         }
-        if job.waits.is_none() && self.settings.idle.is_some_and(|idle| silent > idle + CHARGED) {
+        if job.waits.is_none() && self.settings.idle.is_some_and(|idle| silent > idle + tolerance) {
             self.breaks(format!("{} is silent for {silent:?} and is not stopped", job.phase));
         }
     }
@@ -293,11 +306,12 @@ impl Truth {
     /// A stage was told to end.
     fn stopped(&mut self, job: &Job, stop: Stop) -> Fact {
         let (worked, silent) = (job.worked(self.steady), job.silent(self.steady));
+        let tolerance = self.tolerance();
         match stop {
-            Stop::Late(limit) if worked + CHARGED < limit => {
+            Stop::Late(limit) if worked + tolerance < limit => {
                 self.breaks(format!("{} is stopped as late after {worked:?} of its own", job.phase));
             }
-            Stop::Silent(limit) if silent + CHARGED < limit => {
+            Stop::Silent(limit) if silent + tolerance < limit => {
                 self.breaks(format!("{} is stopped as silent after {silent:?}", job.phase));
             }
             Stop::Silent(_) => self.count("silent stages stopped"),
@@ -312,6 +326,11 @@ impl Truth {
         }
         self.tell(|| format!("{} is stopped: {stop:?}", job.phase));
         Fact::Ended(Box::new(left_by(Err(stop))))
+    }
+
+    /// How much more or less than a limit says a stage may get in this session.
+    fn tolerance(&self) -> Duration {
+        CHARGED * (1 + self.stood_still)
     }
 
     /// A session ended: nobody waits for that any more.

@@ -252,13 +252,13 @@ impl State {
             ResolutionAction::Abort => RunStatus::Aborted,
             _ => RunStatus::Resolved,
         };
-        if resolution.action == ResolutionAction::FixAndResume {
-            if self.deploy == ApprovalState::Asked {
-                self.deploy = ApprovalState::Given;
-            }
-            if !self.is_completed(pending.phase) {
-                self.reopened.insert(pending.phase);
-            }
+        if self.deploy == ApprovalState::Asked {
+            // No answer to a later question may be taken for this one's.
+            let given = resolution.action == ResolutionAction::FixAndResume;
+            self.deploy = if given { ApprovalState::Given } else { ApprovalState::NotAsked };
+        }
+        if resolution.action == ResolutionAction::FixAndResume && !self.is_completed(pending.phase) {
+            self.reopened.insert(pending.phase);
         }
     }
 }

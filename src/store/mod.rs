@@ -107,7 +107,8 @@ pub trait RunStore: Debug {
     /// [`StoreError`]; the present one stays the present one then.
     fn begin(&mut self, execution: &ExecutionId, first: &Envelope) -> Result<(), StoreError>;
 
-    /// Opens the journal of an execution, as it was read, to append to it. A torn end is cut off.
+    /// Opens the journal of an execution, as it was read, to append to it. A torn end is cut off, and what was read would
+    /// survive a power cut when this returns.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -209,7 +209,11 @@ fn only_an_answer_to_its_own_question_approves_a_deployment() {
         (vec![], ApprovalState::NotAsked),
         (vec![asked.clone()], ApprovalState::Asked),
         (vec![asked.clone(), answered(1, FixAndResume)], ApprovalState::Given),
-        (vec![asked.clone(), answered(1, SkipPhase)], ApprovalState::Asked),
+        (vec![asked.clone(), answered(1, SkipPhase)], ApprovalState::NotAsked),
+        (
+            vec![asked.clone(), answered(1, SkipPhase), called(2, Phase::Audit, false), answered(2, FixAndResume)],
+            ApprovalState::NotAsked,
+        ),
         (vec![called(1, Phase::Audit, false), answered(1, FixAndResume)], ApprovalState::NotAsked),
     ] {
         assert_eq!(after(&events).deploy, deploy, "{events:?}");

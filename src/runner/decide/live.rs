@@ -107,7 +107,8 @@ impl Live {
         let late = now.since(self.expected);
         let stood_still = late > LATE && late > self.usual() * UNUSUAL;
         let granted = if stood_still { late.min(passed) } else { Duration::ZERO };
-        if !late.is_zero() {
+        // Whoever woke us before told us something.
+        if self.expected.since(now).is_zero() {
             self.lateness.rotate_left(1);
             self.lateness[MEMORY - 1] = late;
         }

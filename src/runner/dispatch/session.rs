@@ -250,6 +250,8 @@ fn go_on(
     remedy: Option<Remedy>,
 ) -> Result<Taken, RunError> {
     let state = &recorded.state;
+    // First: nothing may be made of what a power cut could still take.
+    let journal = Journal::resume(store, recorded)?;
     // Whoever is called finds the report, also when the power was cut while it was written.
     project_all(layout, state)?;
     is_resumable(layout, state)?;
@@ -257,7 +259,7 @@ fn go_on(
     // What an earlier start did not get to put aside.
     retire_format1(layout, &state.execution_id)?;
     let (last, died) = (state.sessions.last().cloned(), state.is_at_work);
-    Ok(Taken { journal: Journal::resume(store, recorded)?, last, died, resumed: true })
+    Ok(Taken { journal, last, died, resumed: true })
 }
 
 /// Continues an execution of format 1 in a journal.

@@ -74,8 +74,9 @@ pub(super) fn owned(layout: &Layout, place: &Place) -> Result<(Journal, Place), 
         }
         Existing::Format1(earlier) => Ok((take_over(store, layout, *earlier, now)?, place)),
         Existing::Journal(recorded) => {
+            let journal = Journal::resume(store, &recorded)?;
             project_all(layout, &recorded.state)?;
-            Ok((Journal::resume(store, &recorded)?, place))
+            Ok((journal, place))
         }
     }
 }

@@ -193,6 +193,11 @@ impl OpenJournal {
         Ok(Self { disk: disk.clone(), path: path.to_path_buf(), file, length, head, broken: false })
     }
 
+    /// Waits until everything that was appended is on the disk, whoever appended it.
+    pub(super) fn sync(&self) -> Result<(), StoreError> {
+        Ok(self.file.sync()?)
+    }
+
     pub(super) fn head(&self) -> &Head {
         &self.head
     }

@@ -209,6 +209,8 @@ impl RunStore for FileStore {
             let contents = read(disk.as_ref(), &path)?.ok_or(StoreError::Superseded { epoch: 0 })?;
             OpenJournal::open(disk, &path, &contents)?
         };
+        // What is read now is acted on, and whoever wrote it may have died before its sync.
+        journal.sync()?;
         self.journal = Some(journal);
         Ok(())
     }
