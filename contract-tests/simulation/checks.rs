@@ -241,8 +241,8 @@ impl Truth {
             }
             Event::PhaseReopened { phase } => drop(self.done.remove(phase)),
             Event::CheckpointAdopted { checkpoint } => {
-                self.begins_anew(checkpoint.phase);
                 if checkpoint.exit_code == PhaseExit::Success {
+                    self.begins_anew(checkpoint.phase);
                     self.done.insert(checkpoint.phase);
                 } else {
                     self.done.remove(&checkpoint.phase);
@@ -264,7 +264,9 @@ impl Truth {
             Event::Agent { phase, agent: AgentActivity::Session { session } } => {
                 self.agents.insert(*phase, session.clone());
             }
-            Event::StageConcluded { checkpoint, .. } => drop(self.agents.remove(&checkpoint.phase)),
+            Event::StageConcluded { checkpoint, .. } | Event::CheckpointAdopted { checkpoint } => {
+                self.agents.remove(&checkpoint.phase);
+            }
             Event::Resolved { .. } => self.agents.clear(),
             _ => {}
         }

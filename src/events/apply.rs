@@ -85,7 +85,9 @@ impl State {
             }
             Event::Resolved { escalation, resolution } => self.resolved(envelope, *escalation, resolution),
             Event::CheckpointAdopted { checkpoint } => {
-                self.active.retain(|_, active| active.phase != checkpoint.phase);
+                // What failed runs again, and whoever did not know how far it came knows no more now.
+                let is_done = checkpoint.exit_code == PhaseExit::Success;
+                self.active.retain(|_, active| active.phase != checkpoint.phase || !is_done);
                 self.put(checkpoint);
             }
             Event::PhaseReopened { phase } => {

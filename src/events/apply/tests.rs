@@ -221,6 +221,18 @@ fn only_an_answer_to_its_own_question_approves_a_deployment() {
 }
 
 #[test]
+fn what_a_human_adopts_of_a_phase_that_was_cut_off_ends_the_doubt_only_as_a_success() {
+    let died = Event::SessionDied { session: session() };
+    for (exit, in_doubt) in
+        [(PhaseExit::Success, None), (PhaseExit::Retry, Some(true)), (PhaseExit::Blocked, Some(true))]
+    {
+        let adopted = Event::CheckpointAdopted { checkpoint: Box::new(checkpoint(Phase::Deploy, exit)) };
+        let state = after(&[started(Phase::Deploy, 1), died.clone(), adopted]);
+        assert_eq!(state.active_in(Phase::Deploy).map(|active| active.in_doubt), in_doubt, "{exit:?}");
+    }
+}
+
+#[test]
 fn audits_count_issues_and_cycles_without_a_change() {
     let failed = || concluded(Phase::Audit, PhaseExit::Retry);
     let limits = crate::policy::TriggerLimits { no_progress: 1, same_issue: 9, ..Default::default() };

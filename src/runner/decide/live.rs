@@ -1,5 +1,6 @@
 //! What is known while a session works and is not journaled.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -72,6 +73,8 @@ pub struct Live {
     pub uncharged: Duration,
     /// Until when the pause before the next attempt lasts.
     pub pause_ends: Option<Moment>,
+    /// When the pauses of phases end, of which one may be waited for.
+    pub pauses: BTreeMap<Phase, Moment>,
     /// How long the run may still wait for providers' limits to be lifted.
     pub patience: Duration,
     /// The newest time that is known.
@@ -94,6 +97,7 @@ impl Live {
             halt: false,
             uncharged: Duration::ZERO,
             pause_ends: None,
+            pauses: BTreeMap::new(),
             patience,
             now,
             expected: now,
@@ -129,6 +133,11 @@ impl Live {
         let mut sorted = self.lateness;
         sorted.sort_unstable();
         sorted[MEMORY / 2]
+    }
+
+    /// This phase is worked on next: its pause, if it has one, is waited for.
+    pub fn turn_to(&mut self, phase: Option<Phase>) {
+        self.pause_ends = phase.and_then(|phase| self.pauses.get(&phase).copied());
     }
 
     /// We want to be woken at this moment at the latest.
@@ -263,6 +272,16 @@ mod tests {
         assert_eq!(live.uncharged, Duration::from_millis(150));
         assert_eq!(at(3_600_050).since(running.began), Duration::from_millis(150));
         assert_eq!(at(3_600_050).since(running.heard), Duration::from_millis(50));
+    }
+
+    #[test]
+    fn a_pause_is_waited_for_when_its_phase_is_next() {
+        let mut live = Live::new(at(0), Duration::ZERO);
+        live.pauses.insert(Phase::Learning, at(5_000));
+        for (next, ends) in [(Some(Phase::Deploy), None), (Some(Phase::Learning), Some(at(5_000))), (None, None)] {
+            live.turn_to(next);
+            assert_eq!(live.pause_ends, ends, "{next:?}");
+        }
     }
 
     #[test]

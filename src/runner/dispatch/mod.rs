@@ -125,6 +125,7 @@ impl<P: Ports> Dispatcher<P> {
         }
         self.live.halt = self.ports.halt_requested();
         loop {
+            self.live.turn_to(self.journal.state().next_phase());
             match (self.thinking.next)(self.journal.state(), &self.live, &self.rules) {
                 Step::Record(events) => self.record_all(events)?,
                 Step::Start { events, phase, attempt } => self.start(events, phase, attempt)?,
@@ -185,7 +186,8 @@ impl<P: Ports> Dispatcher<P> {
         if is_first {
             self.live.phase_began = Some((phase, now));
         }
-        self.live.pause_ends = None;
+        self.live.pauses.remove(&phase);
+        self.live.turn_to(None);
         self.ports.start(&Start { phase, attempt, is_first, began, trouble }, self.journal.state())?;
         let (waits_since, overflow, stopping) = (None, false, None);
         self.live.running = Some(Running { phase, attempt, began: now, heard: now, waits_since, overflow, stopping });
@@ -219,7 +221,7 @@ impl<P: Ports> Dispatcher<P> {
         let phase = running.phase;
         self.look_after_checkpoints()?;
         let survey = if concludes(self.journal.state(), &self.rules, phase, attempt) {
-            self.live.pause_ends = None;
+            self.live.pauses.remove(&phase);
             let (survey, said) = self.ports.survey(phase, attempt);
             for text in said {
                 self.notice(text);
@@ -309,8 +311,9 @@ impl<P: Ports> Dispatcher<P> {
                 let charged = Duration::from_millis(*elapsed_ms);
                 self.live.uncharged = self.live.uncharged.saturating_sub(charged);
             }
-            Event::BackedOff { delay_ms, .. } => {
-                self.live.pause_ends = Some(self.live.now().later(Duration::from_millis(*delay_ms)));
+            Event::BackedOff { phase, delay_ms, .. } => {
+                let ends = self.live.now().later(Duration::from_millis(*delay_ms));
+                self.live.pauses.insert(*phase, ends);
             }
             Event::StageConcluded { checkpoint, .. } | Event::StageSkipped { checkpoint } => {
                 self.project(checkpoint.phase)?;

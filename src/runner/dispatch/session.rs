@@ -86,8 +86,8 @@ impl<P: Ports> Dispatcher<P> {
         let swept = ports.ready(journal.execution(), last.as_ref())?;
         let strays = died.then(|| begun(state)).flatten().map_or(Vec::new(), |since| ports.strays(since));
         let mut live = Live::new(now, rules.bounds.limit_patience);
-        let next = state.next_phase().and_then(|phase| state.active_in(phase));
-        live.pause_ends = next.and_then(|active| pause_ends(active.pause?, now));
+        let paused = state.active.values().filter_map(|active| Some((active.phase, pause_ends(active.pause?, now)?)));
+        live.pauses = paused.collect();
         let session = rules.session.clone();
         let mut dispatcher = Self { journal, layout, rules, live, thinking, stamps: Vec::new(), ports };
         if let Some(session) = last.filter(|_| died) {
