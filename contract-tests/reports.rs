@@ -137,7 +137,7 @@ fn the_action_judges_a_manifest_annotates_it_and_sets_every_output() {
     assert!(text.contains("\n::error file=mine.yaml,title=EXIT-001 fail"), "{text}");
     assert!(summary.contains("## Conformance, runtime profile"), "{summary}");
     let action = action();
-    let expected = "exit-code=1\ncases=1\nfailed=1\nreport=conformance/report.json\npage=conformance/report.html\n\
+    let expected = "exit-code=1\ncases=2\nfailed=1\nreport=conformance/report.json\npage=conformance/report.html\n\
                     junit=conformance/report.junit.xml\nbadges=conformance/badges\n";
     assert_eq!(outputs, expected);
     for (name, output) in action["outputs"].as_object().expect("outputs") {

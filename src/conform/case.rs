@@ -10,7 +10,7 @@ use super::{Expectation, Feature, Situation};
 use crate::contract::vocabulary;
 
 /// One file under `contract-tests/cases/`, whose stem equals `id`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Contract case")]
 #[serde(deny_unknown_fields)]
 pub struct Case {

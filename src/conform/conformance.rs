@@ -31,6 +31,9 @@ pub struct ConformanceReport {
     pub suite: String,
     /// The seed under which every value was drawn.
     pub seed: u64,
+    /// How many stories were drawn under it and told to each candidate.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub stories: usize,
     /// Where it was measured.
     pub host: Host,
     /// When.
@@ -290,6 +293,11 @@ fn joined(reasons: &[Reason]) -> String {
 
 fn runtime() -> ProfileName {
     ProfileName::Runtime
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 impl ConformanceReport {

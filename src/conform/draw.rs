@@ -48,7 +48,7 @@ fn nonce(rng: &mut Rng, length: u8) -> String {
 }
 
 /// The seed of one case: unrelated to its neighbour's.
-fn seed_of(seed: u64, case: &str) -> u64 {
+pub(super) fn seed_of(seed: u64, case: &str) -> u64 {
     let digest = Sha256::digest(format!("{seed} {case}"));
     digest.iter().take(8).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Matcher;
+use super::{Matcher, Rule};
 
 /// One effect that must be seen. Each failed one yields a reason code of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -272,6 +272,9 @@ pub enum Expectation {
     },
     /// A file of the workspace is as the judge laid it.
     Unchanged(String),
+    /// The judge's model of the contract, held against whatever happened from the first step on: the rule was kept each time
+    /// that it applied.
+    Lawful(Rule),
 }
 
 /// A count that another legal reading allows.

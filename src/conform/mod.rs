@@ -40,6 +40,7 @@ mod runtime;
 mod selection;
 mod sighting;
 mod situation;
+mod story;
 mod suite;
 mod survey;
 mod timeline;
@@ -89,6 +90,7 @@ pub use rig::{AgentRig, RigOptions, identify, observe, withdraw};
 pub use runtime::RuntimeProfile;
 pub use selection::Selection;
 pub use situation::Situation;
+pub use story::{Broken, Guide, Plot, Rule, shrunk};
 pub use suite::{
     ADAPTER_ANSWER, ADAPTER_ASK, AGENT_CASE, AGENT_MANIFEST, BASELINE, CONFORMANCE_REPORT, CONTRACT_CASE,
     CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONTRACT_LEDGER, Candidate, CandidateError, Defects, FILL_IN, Files, Finding,

@@ -48,6 +48,12 @@ pub trait Profile: Debug + Clone + Copy + PartialEq + Send + Sync + 'static {
         vec![Check::new(Outcome::HarnessError, Reason::RigFailed, "a case of its own", "this profile has no others")]
     }
 
+    /// The drawn stories of a seed, which are told beside the cases.
+    #[must_use]
+    fn stories(_seed: u64, _count: usize) -> Vec<Self::Case> {
+        Vec::new()
+    }
+
     /// Whether the manifest claims what a clause with `when: claimed` is about.
     fn claims(_case: &Self::Case, column: Column, manifest: &Self::Manifest) -> bool {
         manifest.claims().get(&column).is_some_and(|word| *word != CellWord::None)
@@ -78,6 +84,11 @@ pub trait CaseDocument: Debug + Clone + PartialEq + Serialize + DeserializeOwned
 
     /// Whether it does nothing by itself, and is about what was seen of every other case.
     fn is_everywhere(&self) -> bool {
+        false
+    }
+
+    /// Whether it is about every drawn story.
+    fn is_about_stories(&self) -> bool {
         false
     }
 

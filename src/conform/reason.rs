@@ -54,6 +54,8 @@ vocabulary! {
         NeverStarted = "never-started",
         /// The phase started, but never ended.
         NeverEnded = "never-ended",
+        /// The judge's model of the contract allows something else there.
+        Unlawful = "unlawful",
         /// More starts than allowed.
         StartedTooOften = "started-too-often",
         /// Fewer starts than allowed.

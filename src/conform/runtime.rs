@@ -8,7 +8,7 @@ use super::profile::{CaseDocument, Head, ManifestDocument, Profile, Seen};
 use super::suite::{CONTRACT_CASE, RUNTIME_MANIFEST};
 use super::{
     Attestation, Case, CellWord, Check, Clause, Column, Drive, Evidence, Expectation, Manifest, Observation,
-    ProfileName, Step, TimeMethod, TimelineMark, expect, situation, timeline,
+    ProfileName, Situation, Step, TimeMethod, TimelineMark, expect, situation, story, timeline,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
@@ -38,6 +38,10 @@ impl Profile for RuntimeProfile {
         control: Option<&Observation>,
     ) -> Vec<Check> {
         expect::everywhere(case, clause, manifest, all, control)
+    }
+
+    fn stories(seed: u64, count: usize) -> Vec<Case> {
+        story::stories(seed, count)
     }
 
     fn claims(case: &Case, column: Column, manifest: &Manifest) -> bool {
@@ -77,6 +81,10 @@ impl CaseDocument for Case {
 
     fn is_everywhere(&self) -> bool {
         self.wherever.is_some()
+    }
+
+    fn is_about_stories(&self) -> bool {
+        self.wherever == Some(Situation::Story)
     }
 
     fn bound(&self) -> &'static [&'static str] {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::{AttemptSeen, Case, Millis, Observation, ProcessEnd, Step, StepSeen, TimeMethod};
+use super::{AttemptSeen, Case, Expectation, Millis, Observation, ProcessEnd, Step, StepSeen, TimeMethod};
 use crate::contract::{EscalationTrigger, Phase, vocabulary};
 
 /// The shortest initial backoff, in milliseconds, that can be told from noise on a busy machine.
@@ -26,6 +26,8 @@ vocabulary! {
         Report = "report",
         /// A checkpoint of a phase is there that nobody but the runtime wrote. Binds `$phase`.
         Checkpoint = "checkpoint",
+        /// A drawn story was told. It comes up once in each, and nowhere else.
+        Story = "story",
     }
 }
 
@@ -75,6 +77,10 @@ impl Situation {
         if seen.rig_error.is_some() || !seen.unseen.is_empty() || case.time == TimeMethod::Accelerated {
             return Vec::new();
         }
+        if self == Self::Story {
+            let last = seen.steps.len().checked_sub(1).filter(|_| is_story(case));
+            return last.map(|last| Occurrence::new(last, &[])).into_iter().collect();
+        }
         let whole = seen.steps.iter().enumerate().filter(|(_, step)| is_driven(step) && is_its_own(&step.end));
         let started = whole.filter(|(number, _)| seen.attempts.iter().any(|attempt| attempt.step == *number));
         started.flat_map(|(number, step)| self.in_step(case, seen, number, step)).collect()
@@ -84,7 +90,7 @@ impl Situation {
         let attempts: Vec<&AttemptSeen> = seen.attempts.iter().filter(|attempt| attempt.step == number).collect();
         let of = |phase: &str| Occurrence::new(number, &[("phase", json!(phase))]);
         match self {
-            Self::Run => vec![Occurrence::new(number, &[])],
+            Self::Run | Self::Story => vec![Occurrence::new(number, &[])],
             Self::Retry if seen.initial_backoff.is_some_and(|initial| initial < PLAIN_BACKOFF) => Vec::new(),
             Self::Retry => retried(&attempts).into_iter().map(of).collect(),
             Self::Blocked => {
@@ -109,6 +115,11 @@ impl Situation {
             }
         }
     }
+}
+
+/// Whether a case is a drawn story: it asks what the model asks, and nothing else.
+fn is_story(case: &Case) -> bool {
+    !case.expect.is_empty() && case.expect.iter().all(|it| matches!(it, Expectation::Lawful(_)))
 }
 
 fn is_driven(step: &StepSeen) -> bool {

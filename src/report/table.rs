@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use crate::conform::{
-    Check, Claim, Clause, Column, CommandReport, ConformanceReport, Outcome, ProfileName, Reason, RuntimeReport,
-    SettingReport,
+    CaseReport, Check, Claim, Clause, Column, CommandReport, ConformanceReport, Outcome, Plot, ProfileName, Reason,
+    RuntimeReport, SettingReport,
 };
 
 /// Adds to a text.
@@ -219,10 +219,14 @@ pub(super) fn why(check: &Check) -> String {
     format!("{} ({}): {follows}", meaning.trim_end_matches('.'), check.reason)
 }
 
-/// What to type to see a red again.
-pub(super) fn next(runtime: &RuntimeReport, column: Column, case: &str, seed: u64) -> String {
-    let asked = runtime.path.as_ref().unwrap_or(&runtime.runtime);
-    format!("loa-conform score {}{} --only {case} --seed {seed} --keep", profile(column), word(asked))
+/// What to type to see a red again. A story is told alone.
+pub(super) fn next(runtime: &RuntimeReport, column: Column, case: &CaseReport, seed: u64) -> String {
+    let asked = word(runtime.path.as_ref().unwrap_or(&runtime.runtime));
+    let red = case.checks.iter().filter(|check| !check.outcome.is_green());
+    match red.filter_map(|check| Plot::number(check.place.case.as_deref()?)).next() {
+        Some(story) => format!("loa-conform explore {asked} --seed {seed} --story {story}"),
+        None => format!("loa-conform score {}{asked} --only {} --seed {seed} --keep", profile(column), case.id),
+    }
 }
 
 /// What to type to learn what a clause asks for.

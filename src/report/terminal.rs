@@ -159,7 +159,7 @@ pub fn red(runtime: &RuntimeReport, clause: &Clause, case: &CaseReport, seed: u6
     if let Some(kept) = &case.kept {
         put(&mut text, format_args!("  kept: {kept}\n"));
     }
-    put(&mut text, format_args!("  next: {}\n", table::next(runtime, clause.column, &case.id, seed)));
+    put(&mut text, format_args!("  next: {}\n", table::next(runtime, clause.column, case, seed)));
     if !case.commands.is_empty() {
         text.push_str(
             "        the folder that this keeps has model.yaml, the model's script, and by-hand.sh, what to start\n",

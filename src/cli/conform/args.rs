@@ -8,6 +8,7 @@ use super::baseline::WriteBaseline;
 use super::bundle::Verify;
 use super::compare::{Diff, Merge};
 use super::doctor::Doctor;
+use super::explore::Explore;
 use super::repro::Repro;
 use super::skeleton::NewRuntime;
 use super::stability::Stability;
@@ -23,6 +24,9 @@ pub(super) struct Arguments {
     #[command(subcommand)]
     pub(super) verb: Verb,
 }
+
+/// How many stories a score tells unless somebody says otherwise.
+pub(super) const STORIES: usize = 60;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,6 +58,8 @@ pub(super) enum Verb {
     Baseline(WriteBaseline),
     /// Runs the suite several times, under other seeds and in another order
     Stability(Stability),
+    /// Tells drawn stories until the time is over, guided by what was not seen yet
+    Explore(Explore),
     /// Writes a shell script that shows a red without this program
     Repro(Repro),
     /// Tries a manifest before it is scored, and says what is wrong with it
@@ -141,6 +147,9 @@ pub(super) struct Score {
     /// Draw every value under this seed
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
+    /// Tell so many drawn stories, and hold what was seen against the judge's model of the contract; runtimes only
+    #[arg(long, value_name = "N", default_value_t = STORIES)]
+    pub(super) stories: usize,
     /// How many scenarios at once; when not given, twice the cores
     #[arg(long, value_name = "N")]
     pub(super) jobs: Option<std::num::NonZeroUsize>,

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use super::args::{Arguments, Verb};
 use super::{
-    baseline, bundle, compare, data, doctor, explain, model, new, pages, readme, report, repro, score, skeleton,
-    stability, variants,
+    baseline, bundle, compare, data, doctor, explain, explore, model, new, pages, readme, report, repro, score,
+    skeleton, stability, variants,
 };
 use crate::cli::defect::guarded;
 use crate::cli::{finish, parse};
@@ -31,6 +31,7 @@ pub fn judge() -> ExitCode {
                 Verb::Verify(wish) => bundle::verification(&wish),
                 Verb::Baseline(wish) => baseline::baseline(&wish),
                 Verb::Stability(wish) => stability::stability(&wish),
+                Verb::Explore(wish) => explore::explore(&wish),
                 Verb::Repro(wish) => repro::repro(&wish),
                 Verb::Doctor(wish) => doctor::doctor(&wish),
                 Verb::NewRuntime(wish) => skeleton::new_runtime(&wish),

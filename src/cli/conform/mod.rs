@@ -9,6 +9,7 @@ mod data;
 mod decision;
 mod doctor;
 mod explain;
+mod explore;
 mod main;
 mod measured;
 mod model;

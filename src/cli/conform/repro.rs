@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::args::STORIES;
 use super::candidates::{Candidates, is_path};
 use super::stored;
 use super::suite;
@@ -52,11 +53,13 @@ judges nothing. A red of an agent: `score --keep` leaves by-hand.sh. A red behin
 adapter has no script.";
 
 pub(super) fn repro(wish: &Repro) -> Result<ExitStatus, Failure> {
-    let suite = suite::open::<RuntimeProfile>(wish.suite.as_deref())?;
+    let report = wish.report.as_deref().map(stored::report).transpose()?;
+    let seed = report.as_ref().map(|report| report.seed).or(wish.seed).unwrap_or_else(ids::seed);
+    let stories = report.as_ref().map_or(STORIES, |report| report.stories);
+    let suite = suite::open::<RuntimeProfile>(wish.suite.as_deref())?.with_stories(seed, stories);
     let (leader, case) = suite.scenario(&wish.case).ok_or_else(|| unknown(&suite, &wish.case))?;
     let candidates = Candidates::gather(&suite, std::slice::from_ref(&wish.runtime))?;
     let candidate = candidates.all.first().expect("one was asked for, and there was no failure");
-    let report = wish.report.as_deref().map(stored::report).transpose()?;
     if let Some(report) = &report {
         alike(report, &suite.hash, &candidate.hash, &candidate.manifest.runtime, wish)?;
     }
@@ -66,7 +69,6 @@ pub(super) fn repro(wish: &Repro) -> Result<ExitStatus, Failure> {
     let judge_dir = judge.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();
     let brought = suite.files().beside(&wish.runtime, ProfileName::Runtime);
     let place = candidate.dir.to_string_lossy().into_owned();
-    let seed = report.as_ref().map(|report| report.seed).or(wish.seed).unwrap_or_else(ids::seed);
     let reproducer = Reproducer {
         case,
         leader,

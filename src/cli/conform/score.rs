@@ -49,7 +49,8 @@ pub(super) fn score(wish: &Score) -> Result<ExitStatus, Failure> {
 }
 
 fn scored<P: Profile, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R) -> Result<ExitStatus, Failure> {
-    let suite = suite::open::<P>(wish.place.suite.as_deref())?;
+    let seed = wish.seed.unwrap_or_else(ids::seed);
+    let suite = suite::open::<P>(wish.place.suite.as_deref())?.with_stories(seed, wish.stories);
     let known = wish.baseline.as_deref().map(Known::open).transpose()?;
     let ratchet = wish.against.as_deref().map(Ratchet::open).transpose()?;
     if suite.select(&wish.selection()).is_empty() {
@@ -63,7 +64,6 @@ fn scored<P: Profile, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R
             return Err(Failure::new(ExitStatus::Usage, message));
         }
     }
-    let seed = wish.seed.unwrap_or_else(ids::seed);
     let redactor = bundle::redactor();
     let redact = |text: &str| redactor.text(text);
     let begin = |folder: &PathBuf| Recorder::begin(folder, &suite, &candidates.all, seed, &redact);
@@ -146,6 +146,7 @@ fn assemble<P: Profile>(
         judge: env!("CARGO_PKG_VERSION").to_owned(),
         suite: suite.hash.clone(),
         seed,
+        stories: suite.stories(),
         host: Host { os, arch, cores: cores(), hermetic: wish.hermetic },
         date: clock::now().wall(),
         only: wish.only.clone(),

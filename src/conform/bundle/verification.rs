@@ -12,8 +12,8 @@ use super::recorder::manifest;
 use super::replay::Replay;
 use crate::conform::suite::Files;
 use crate::conform::{
-    Candidate, CaseDocument, CaseReport, ClauseReport, ConformanceReport, ManifestDocument, Profile, Reason,
-    RuntimeReport, Seen, Suite, SurveyOptions, draw, survey,
+    Candidate, CaseReport, ClauseReport, ConformanceReport, ManifestDocument, Profile, Reason, RuntimeReport, Seen,
+    Suite, SurveyOptions, draw, survey,
 };
 
 /// What came of computing a bundle again.
@@ -44,6 +44,7 @@ pub fn verify<P: Profile>(bundle: &Bundle, report: &ConformanceReport, trusted: 
         interrupted: !report.complete,
     };
     let suite = suite_of::<P>(bundle, report, trusted, &mut found);
+    let suite = suite.map(|suite| suite.with_stories(report.seed, report.stories));
     if let Some(suite) = suite.filter(|_| report.complete) {
         let candidates = candidates(bundle, report, &mut found);
         let seen = observations::<P>(bundle, report, &suite, &mut found);
@@ -207,7 +208,7 @@ fn misplaced<P: Profile>(
         let came = manifest.unwrap_or("no such candidate in the report").to_owned();
         wrong.push(about(Flaw::OtherEvidence, exhibit.manifest.clone(), came));
     }
-    let Some(case) = suite.cases.iter().find(|case| case.head().id == exhibit.case) else {
+    let Some(case) = suite.named(&exhibit.case) else {
         wrong.push(about(Flaw::OtherEvidence, exhibit.case.clone(), "no such case in the suite".to_owned()));
         return wrong;
     };

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::Evidence;
 use super::judge::{check, conditional};
 use crate::conform::situation::Occurrence;
-use crate::conform::{Case, Check, Clause, Expectation, Manifest, Observation, Outcome, Reason};
+use crate::conform::{Case, Check, Clause, Expectation, Manifest, Observation, Outcome, Plot, Reason};
 
 /// Judges a case that is about every other: one check an expectation. Cases of which nothing is known count for nothing.
 #[must_use]
@@ -89,10 +89,21 @@ impl Tally {
                 "so each of the {} times that it came up, in {} cases: {}",
                 self.times,
                 names.len(),
-                names.join(", ")
+                ranges(names).join(", ")
             ),
         }
     }
+}
+
+/// Names in their order, those of stories that follow each other as one: `a, story-001 to story-007`.
+fn ranges(names: &[&str]) -> Vec<String> {
+    let number = |name: &str| Plot::number(name);
+    let follows = |before: &&str, after: &&str| number(before).is_some_and(|n| number(after) == Some(n + 1));
+    let ranges = names.chunk_by(follows).map(|range| match range {
+        [first, .., last] => format!("{first} to {last}"),
+        _ => range.concat(),
+    });
+    ranges.collect()
 }
 
 #[cfg(test)]
@@ -123,6 +134,11 @@ mod tests {
         assert_eq!(both.observed, "so each of the 3 times that it came up, in 2 cases: a, b");
         assert_eq!(tally(&[("a", pass()), ("a", pass())]).observed, "so in a, which alone carries this verdict");
         assert_eq!(both.place.case, None);
+        let stories = ["a", "story-001", "story-002", "story-003", "story-005", "story-007"];
+        let told = tally(&stories.map(|name| (name, pass())));
+        let expected =
+            "so each of the 6 times that it came up, in 6 cases: a, story-001 to story-003, story-005, story-007";
+        assert_eq!(told.observed, expected);
     }
 
     #[test]

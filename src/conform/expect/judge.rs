@@ -1,8 +1,8 @@
 //! From an observation to the checks of a case.
 
 use super::{
-    Evidence, breakdown, checkpoint, checkpoint_times, context, ending, features, laid, phases, report, says, timing,
-    unobservable, warning,
+    Evidence, breakdown, checkpoint, checkpoint_times, context, ending, features, laid, lawful, phases, report, says,
+    timing, unobservable, warning,
 };
 use crate::conform::{Check, Condition, Expectation, Outcome, ProcessEnd, Reason};
 
@@ -126,6 +126,7 @@ pub(super) fn check(evidence: &Evidence<'_>, expectation: &Expectation) -> Check
         Expectation::Within { step, minutes } => timing::within(evidence, *step, *minutes),
         Expectation::Reopened { phase, since, step } => phases::reopened(evidence, phase, *since, *step),
         Expectation::Unchanged(path) => laid::unchanged(evidence, path),
+        Expectation::Lawful(rule) => lawful::lawful(evidence, *rule),
     }
 }
 

@@ -15,6 +15,7 @@ mod evidence;
 mod features;
 mod judge;
 mod laid;
+mod lawful;
 mod matcher;
 mod phases;
 mod report;

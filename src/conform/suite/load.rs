@@ -21,6 +21,8 @@ pub struct Suite<P: Profile = RuntimeProfile> {
     pub claims: Claims,
     /// The cases, by identifier.
     pub cases: Vec<P::Case>,
+    /// Drawn stories, which are told beside the cases; none unless they were asked for.
+    pub(super) stories: Vec<P::Case>,
     /// For every case, the first that does the same to a candidate.
     leaders: Vec<usize>,
     /// The bundled candidates by name, with the path of the manifest.
@@ -71,10 +73,38 @@ impl<P: Profile> Suite<P> {
             claims: parts.claims,
             leaders: leaders(&cases),
             cases,
+            stories: Vec::new(),
             manifests: manifests.collect(),
             hash: files.hash(),
             files,
         })
+    }
+
+    /// The same, with so many stories drawn under the seed. Without any, no case that is about stories is selected.
+    #[must_use]
+    pub fn with_stories(self, seed: u64, count: usize) -> Self {
+        Self { stories: P::stories(seed, count), ..self }
+    }
+
+    /// How many stories are told beside the cases.
+    #[must_use]
+    pub fn stories(&self) -> usize {
+        self.stories.len()
+    }
+
+    /// What is done to a candidate under this number: a case, or, after the last of them, a story.
+    pub(in crate::conform) fn scene(&self, index: usize) -> &P::Case {
+        self.cases.get(index).unwrap_or_else(|| &self.stories[index - self.cases.len()])
+    }
+
+    /// The numbers of the stories.
+    pub(in crate::conform) fn story_numbers(&self) -> std::ops::Range<usize> {
+        self.cases.len()..self.cases.len() + self.stories.len()
+    }
+
+    /// A case or a story by its identifier.
+    pub(in crate::conform) fn named(&self, id: &str) -> Option<&P::Case> {
+        self.cases.iter().chain(&self.stories).find(|case| case.head().id == id)
     }
 
     /// A clause by its identifier.
@@ -92,6 +122,9 @@ impl<P: Profile> Suite<P> {
     /// The first case that does the same to a candidate as the one of this identifier, and that one itself.
     #[must_use]
     pub fn scenario(&self, id: &str) -> Option<(&P::Case, &P::Case)> {
+        if let Some(story) = self.stories.iter().find(|story| story.head().id == id) {
+            return Some((story, story));
+        }
         let index = self.cases.iter().position(|case| case.head().id == id)?;
         Some((&self.cases[self.leader(index)], &self.cases[index]))
     }
@@ -117,7 +150,8 @@ impl<P: Profile> Suite<P> {
         let mut chosen: BTreeSet<usize> = self
             .positions(|case| {
                 let head = case.head();
-                asked.asks_for(&head, self.clause(head.clause)) && (!asked.quick || case.is_quick())
+                let told = !case.is_about_stories() || !self.stories.is_empty();
+                told && asked.asks_for(&head, self.clause(head.clause)) && (!asked.quick || case.is_quick())
             })
             .collect();
         loop {
@@ -132,7 +166,9 @@ impl<P: Profile> Suite<P> {
             };
             let more: Vec<usize> = needs.iter().flat_map(|clause| presupposed(clause)).collect();
             let before = chosen.len();
-            chosen.extend(more.into_iter().filter(|index| !asked.skips(&self.cases[*index].head())));
+            let told = |case: &P::Case| !case.is_about_stories() || !self.stories.is_empty();
+            let wanted = |index: &usize| told(&self.cases[*index]) && !asked.skips(&self.cases[*index].head());
+            chosen.extend(more.into_iter().filter(wanted));
             if chosen.len() == before {
                 return chosen;
             }

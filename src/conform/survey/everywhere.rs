@@ -13,7 +13,7 @@ impl<P: Profile> Trial<'_, P> {
     pub(super) fn everywhere(&self, candidate: usize) -> Option<Task> {
         let is_everywhere = |index: &usize| self.suite.cases[*index].is_everywhere();
         let next = self.open.iter().copied().find(is_everywhere)?;
-        let ready = self.open.iter().all(is_everywhere);
+        let ready = self.open.iter().all(is_everywhere) && self.untold.is_empty();
         ready.then(|| Task { candidate, leader: next, cases: vec![next], timing: false })
     }
 
@@ -55,13 +55,13 @@ impl<P: Profile> Trial<'_, P> {
         if let Some(second) = self.seen.get(&leader).and_then(|seen| seen.get(1)) {
             return second.clone();
         }
-        let second = lane::guarded(|| rig.observe(&self.suite.cases[leader], self.candidate));
+        let second = lane::guarded(|| rig.observe(self.suite.scene(leader), self.candidate));
         again.push((leader, second.clone()));
         second
     }
 
     fn of_all(&self, case: &P::Case, all: &[(usize, &P::Seen)]) -> Vec<Check> {
-        let all: Vec<_> = all.iter().map(|(leader, seen)| (&self.suite.cases[*leader], *seen)).collect();
+        let all: Vec<_> = all.iter().map(|(leader, seen)| (self.suite.scene(*leader), *seen)).collect();
         P::everywhere(case, self.clause(case), &self.candidate.manifest, &all, self.control.as_ref())
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Trial<'a, P: Profile> {
     pub(super) identity: Identity,
     /// Cases not judged yet.
     pub(super) open: BTreeSet<usize>,
+    /// Stories not told yet, where a case is about them.
+    pub(super) untold: BTreeSet<usize>,
     pub(super) judged: BTreeMap<usize, CaseReport>,
     /// What was seen of it when nothing went wrong.
     pub(super) control: Option<P::Seen>,
@@ -44,11 +46,14 @@ impl<'a, P: Profile> Trial<'a, P> {
         let open = if identity.problem.is_some() { BTreeSet::new() } else { selected.clone() };
         let (judged, unseen) = (BTreeMap::new(), BTreeSet::new());
         let seen = BTreeMap::new();
-        Self { suite, candidate, identity, open, judged, control: None, seen, unseen, elapsed_ms: 0 }
+        let is_about_stories = open.iter().any(|index| suite.cases[*index].is_about_stories());
+        let untold = if is_about_stories { suite.story_numbers().collect() } else { BTreeSet::new() };
+        Self { suite, candidate, identity, open, untold, judged, control: None, seen, unseen, elapsed_ms: 0 }
     }
 
     /// Remembers what was seen of a scenario, as far as something is still to be judged from it.
     pub(super) fn keep(&mut self, leader: usize, seen: P::Seen) {
+        self.untold.remove(&leader);
         self.unseen.extend(seen.unseen().iter().cloned());
         if self.suite.control() == Some(leader) && self.control.is_none() {
             self.control = Some(seen.clone());
@@ -61,6 +66,9 @@ impl<'a, P: Profile> Trial<'a, P> {
     /// Judges whatever needs no run: clauses that do not bind, presuppositions that do not hold, what the manifest keeps from
     /// being seen, and all when stopped.
     pub(super) fn settle(&mut self, stopped: bool, listener: Listener<'_>) {
+        if stopped || self.untold.iter().any(|story| self.is_kept_from(*story)) {
+            self.untold.clear();
+        }
         loop {
             let settled: Vec<(usize, CaseReport)> = self
                 .open
@@ -78,6 +86,12 @@ impl<'a, P: Profile> Trial<'a, P> {
             }
             self.record(settled);
         }
+    }
+
+    /// Whether something that a story presupposes does not hold.
+    fn is_kept_from(&self, story: usize) -> bool {
+        let needs = self.suite.scene(story).head().needs;
+        needs.iter().any(|need| self.decided(need).is_some_and(|outcome| !outcome.is_green()))
     }
 
     fn without_a_run(&self, case: &P::Case, stopped: bool) -> Option<Check> {
@@ -159,6 +173,12 @@ impl<'a, P: Profile> Trial<'a, P> {
                 task.timing |= case.measures_time();
             }
         }
+        for story in self.untold.iter().copied() {
+            let is_ready = |need: &String| self.decided(need).is_some();
+            if self.suite.scene(story).head().needs.iter().all(is_ready) {
+                scenarios.insert(story, Task { candidate, leader: story, cases: Vec::new(), timing: false });
+            }
+        }
         let control = self.suite.control().filter(|_| self.control.is_none());
         match control.and_then(|leader| scenarios.remove(&leader)) {
             Some(first) => vec![first],
@@ -168,7 +188,7 @@ impl<'a, P: Profile> Trial<'a, P> {
 
     /// Does a scenario and judges its cases; once more when one of them is red.
     pub(super) fn perform(&self, task: &Task, rig: &dyn Rig<P>, listener: Listener<'_>) -> lane::Done<P::Seen> {
-        let leader = &self.suite.cases[task.leader];
+        let leader = self.suite.scene(task.leader);
         if leader.is_everywhere() {
             return self.perform_everywhere(task, rig, listener);
         }

@@ -126,7 +126,7 @@ impl Seat<'_> {
                 @if let Some(svg) = picture { figure tabindex="0" aria-label="What happened" { (PreEscaped(svg)) } }
                 @if !case.commands.is_empty() { (by_hand(case)) }
                 @if again {
-                    p.next { "Again: " code { (table::next(self.runtime, clause.column, &case.id, self.chapter.report.seed)) } }
+                    p.next { "Again: " code { (table::next(self.runtime, clause.column, case, self.chapter.report.seed)) } }
                 }
             }
         }

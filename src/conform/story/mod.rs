@@ -1,0 +1,20 @@
+//! Stories: whole nights that are drawn under the seed, in which several things go wrong one after the other, and a small
+//! model of the contract that says what a lawful runtime may do next. A case of the suite asks one thing of one scene; a
+//! story asks everything that the model knows of whatever came up.
+
+mod broken;
+mod guide;
+mod model;
+mod plot;
+mod rule;
+mod shrink;
+#[cfg(test)]
+mod tests;
+
+pub use broken::Broken;
+pub use guide::Guide;
+pub(super) use model::{Finding, findings};
+pub use plot::Plot;
+pub(super) use plot::stories;
+pub use rule::Rule;
+pub use shrink::shrunk;

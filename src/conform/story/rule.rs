@@ -1,0 +1,47 @@
+//! What the model holds against a runtime, rule by rule: each is one clause's, by the case that says `lawful`.
+
+use crate::contract::vocabulary;
+
+vocabulary! {
+    /// Something that a lawful runtime does in every story.
+    pub enum Rule ("rule") {
+        /// The run begins with the first phase, and what ended with 0 is followed by the next phase that is not done.
+        GoesOn = "goes-on",
+        /// A phase that ended with 0 is not started again in the same run.
+        DoneOnce = "done-once",
+        /// A phase that ended with 1 is started again, once at least; audit may have implementation done again first.
+        Retries = "retries",
+        /// A phase is started four times in a row at most, and nothing follows when its retries are used up.
+        StopsRetrying = "stops-retrying",
+        /// A phase that ended with 2 is not started again before a human answered.
+        BlockedOnce = "blocked-once",
+        /// After a phase that ended with 2 no other starts.
+        BlockedHalts = "blocked-halts",
+        /// A phase that ended with an unknown code is not started again before a human answered.
+        UnknownOnce = "unknown-once",
+        /// After a phase that ended with an unknown code no other starts.
+        UnknownHalts = "unknown-halts",
+        /// After a phase that died by a signal nothing starts.
+        SignalHalts = "signal-halts",
+        /// A run whose phases are all done ends with 0.
+        EndsWithZero = "ends-with-zero",
+        /// Killed in a phase, the runtime begins with that phase when it is resumed.
+        ResumesThere = "resumes-there",
+        /// What was done before a resume is not done again.
+        StaysDone = "stays-done",
+        /// After `fix_and_resume` the failed phase runs first.
+        FixedFirst = "fixed-first",
+        /// After `skip_phase` the failed phase is passed over.
+        SkippedPassed = "skipped-passed",
+        /// After `reset` the first phase runs first.
+        ResetFromStart = "reset-from-start",
+        /// After `abort` nothing starts any more.
+        AbortFinal = "abort-final",
+        /// Each phase that is done has a checkpoint.
+        EachCheckpoint = "each-checkpoint",
+        /// The checkpoint of a phase that is done says 0, whatever it ended with before.
+        LatestCheckpoint = "latest-checkpoint",
+        /// All checkpoints between two resets name one execution.
+        OneExecution = "one-execution",
+    }
+}
