@@ -385,6 +385,7 @@ const RUNNER: &[&str] = &[
     "selection",
     "plan",
     "bounds",
+    "weaker",
     "error",
     "decide",
     "agent",
@@ -533,6 +534,7 @@ const WRITES: &[&str] = &[
     "remove_tree",
     "Appender",
     ".rename(",
+    "rename_all",
 ];
 
 /// Files of a stage that are no truth: what it exchanges with its processes, its log, and the copy of that.
@@ -551,6 +553,26 @@ fn only_the_store_writes() {
         assert!(written.is_empty(), "src/{path} writes by itself: {written:?}");
     }
     assert!(looked_at > 20, "the runner has rooms");
+}
+
+/// Whoever owns the state takes in one fact after the other and waits for nothing meanwhile: in the dispatcher's room only
+/// the driving waits, and by no function that holds what it belongs to.
+#[test]
+fn the_dispatcher_is_not_held_while_something_is_waited_for() {
+    let in_room = |path: &str| path.starts_with("runner/dispatch/");
+    let mut waiting = Vec::new();
+    for (path, text) in sources().into_iter().filter(|(path, _)| in_room(path)) {
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (at, _) in code.match_indices("async fn ") {
+            let parameters = code[at..].split([')', ',']).next().unwrap_or_default();
+            assert!(
+                !parameters.contains("&mut self"),
+                "src/{path}: `{parameters}` is held while something is waited for"
+            );
+        }
+        waiting.extend(code.contains(".await").then_some(path));
+    }
+    assert_eq!(waiting, ["runner/dispatch/drive.rs"], "what waits in the dispatcher's room");
 }
 
 #[test]

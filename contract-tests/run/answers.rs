@@ -1,7 +1,7 @@
 //! What a human does: answers, halts, approves (Escalation Handling).
 
 use super::{Workspace, until};
-use crate::run::workspace::{Ran, collected, finished};
+use crate::run::workspace::{Ran, collected, finished, program};
 
 fn stopped() -> Workspace {
     let workspace =
@@ -78,10 +78,12 @@ fn reset_starts_over_and_keeps_what_was() {
 #[test]
 fn a_reset_that_fails_is_no_answer() {
     let workspace = stopped();
-    workspace.write(".loa-run/archive", "in the way");
-    workspace.loa(&["resolve", "reset"]).exits(74).says(&["archive"]);
+    // The archive is on another disk, to which nothing can be moved.
+    std::fs::create_dir_all(workspace.path(".loa-run/archive")).expect("made");
+    let reset = format!("mount -t tmpfs none .loa-run/archive && exec {} resolve reset", env!("CARGO_BIN_EXE_loa-run"));
+    let command = program("unshare".as_ref(), &workspace.path(""), &["-m", "sh", "-c", &reset]);
+    finished(command).exits(74).says(&["cannot move"]);
     workspace.resume().exits(2).says(&["waits for an answer"]);
-    std::fs::remove_file(workspace.path(".loa-run/archive")).expect("removed");
     workspace.write("fixed", "");
     workspace.loa(&["resolve", "reset"]).exits(0);
     workspace.resume().exits(0);

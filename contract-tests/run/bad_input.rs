@@ -219,8 +219,8 @@ fn a_folder_or_a_file_in_the_way() {
 
     let workspace = Workspace::only(&[("design", "true")]);
     workspace.write(".loa-checkpoint", "in the way");
-    workspace.run().exits(0).says(&[".loa-checkpoint was no folder", "put aside"]);
-    assert_eq!(workspace.read(".loa-run/archive/ignored/.loa-checkpoint.1.yaml"), "in the way");
+    workspace.run().exits(0).says(&["what lay in the place of", "put aside"]);
+    assert_eq!(workspace.read(".loa-run/archive/ignored/.loa-checkpoint.1"), "in the way");
     {
         let name = ".loa-run";
         let workspace = Workspace::only(&[("design", "true")]);

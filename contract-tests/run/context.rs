@@ -15,7 +15,7 @@ fn usages(tokens: &[u64]) -> String {
 }
 
 fn events(workspace: &Workspace) -> Vec<Value> {
-    let text = workspace.read(".loa-run/stages/design-1/events.jsonl");
+    let text = workspace.exchanged("design", "events.jsonl");
     text.lines().map(|line| serde_json::from_str(line).expect("one object a line")).collect()
 }
 

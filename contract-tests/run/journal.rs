@@ -35,7 +35,7 @@ X
 #[test]
 fn a_forged_checkpoint_counts_neither_at_once_nor_after_an_interruption() {
     for how in ["exit 2", "test -f go && exit 0; echo up > up; sleep 60", "exit 0"] {
-        let script = format!("{FORGE} forge audit; forge submit; {how}");
+        let script = format!("{FORGE} test -f second || {{ forge audit; forge submit; {how}; }}");
         let workspace = Workspace::only(&[
             ("implementation", &script),
             ("audit", "test -f fixed || exit 2"),
@@ -54,12 +54,7 @@ fn a_forged_checkpoint_counts_neither_at_once_nor_after_an_interruption() {
             assert!(ran.stderr.contains("a checkpoint of audit that this run did not write"), "{}", ran.stderr);
             if how == "exit 2" {
                 workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
-                workspace.plan(&[
-                    ("implementation", "true"),
-                    ("audit", "test -f fixed || exit 2"),
-                    ("submit", "true"),
-                    ("deploy", "true"),
-                ]);
+                workspace.write("second", "");
                 workspace.resume().exits(2);
             }
         }
@@ -116,6 +111,53 @@ fn what_cleans_the_workspace_in_any_phase_costs_nothing_and_is_said() {
             assert_eq!(workspace.read("../told").lines().count(), 4, "nothing ran twice");
         }
     }
+}
+
+#[test]
+fn what_a_command_hands_over_before_and_after_it_cleans_the_workspace_is_taken() {
+    let result = r#"echo '{"summary": "handed over"}' > "$LOA_RESULT_FILE""#;
+    for cleaner in CLEANERS {
+        for script in [format!("{cleaner}\n{result}"), format!("{result}\n{cleaner}")] {
+            let workspace = repository(&[("design", &script), ("submit", "true")]);
+            workspace.run().exits(0);
+            assert_eq!(workspace.checkpoint("design")["summary"], "handed over", "{script}");
+        }
+    }
+}
+
+#[test]
+fn a_lock_that_is_taken_away_under_a_live_run_is_made_again_and_a_state_that_is_taken_away_is_named() {
+    let workspace =
+        Workspace::only(&[("design", "touch ../up; until test -f ../go; do sleep 0.01; done"), ("submit", "true")]);
+    let run = workspace.start();
+    until("the phase is up", || workspace.path("../up").exists());
+    let lock = workspace.store().place().folder().join("lock");
+    fs::remove_file(&lock).expect("removed");
+    let who = format!("process {}", run.id());
+    workspace.loa(&["resume"]).exits(1).says(&[&who]);
+    workspace.write("../go", "");
+    collected(run).exits(0);
+    assert_eq!(workspace.ran(), ["design", "submit"]);
+    let workspace = Workspace::only(&[("design", "rm -rf \"$XDG_STATE_HOME\""), ("submit", "true")]);
+    workspace.run().exits(74).says(&["somebody removed it while a run worked here"]);
+    assert_eq!(workspace.ran(), ["design"]);
+}
+
+#[test]
+fn an_error_at_the_beginning_of_a_session_is_its_last_event() {
+    let workspace = Workspace::only(&[("design", "test -f go || exit 2")]);
+    workspace.run().exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.config("memory_schema: { enabled: true }\n");
+    fs::create_dir_all(workspace.path("grimoires/loa")).expect("made");
+    // A folder of memories that is a file: found out when the session has begun.
+    workspace.write("grimoires/loa/memory", "");
+    let failed = workspace.loa(&["resume", "--config", "new"]);
+    assert_ne!(failed.code, Some(0), "{}", failed.stderr);
+    let told = workspace.events();
+    assert_eq!(told.last().map(String::as_str), Some("session_ended"), "{told:?}\n{}", failed.stderr);
+    let next = workspace.loa(&["resume", "--set", "memory_schema.enabled=false"]);
+    assert!(!next.stderr.contains("died"), "{}", next.stderr);
 }
 
 #[test]
@@ -447,6 +489,24 @@ fn a_pipe_a_folder_or_a_link_in_the_place_of_anything_freezes_nothing() {
             assert!(!workspace.checkpoint("submit").is_null(), "{make} {place}");
         }
     }
+    for place in [".loa-run", ".loa-run/logs", ".loa-run/archive", ".loa-checkpoint/escalations"] {
+        for make in ["mkfifo", "touch", "ln -s /tmp"] {
+            let script = format!("echo said; rm -rf {place}; mkdir -p .loa-run; rmdir .loa-run; {make} {place}");
+            let workspace = Workspace::only(&[("design", &script), ("audit", "echo said"), ("submit", "exit 2")]);
+            workspace.run().exits(2);
+            workspace.loa(&["status"]).exits(0);
+            assert_eq!(workspace.reports().len(), 1, "{make} {place}");
+            let report = &workspace.reports()[0];
+            assert_eq!(report["phase"], "submit", "{make} {place}");
+            workspace.loa(&["resolve", "skip_phase"]).exits(0);
+            workspace.resume().exits(0);
+            assert_eq!(workspace.ran(), ["design", "audit", "submit"], "{make} {place}");
+        }
+    }
+    let report = "mkdir -p .loa-checkpoint/escalations/$LOA_EXECUTION_ID-1.md/x .loa-checkpoint/escalations/$LOA_EXECUTION_ID-1.yaml";
+    let workspace = Workspace::only(&[("design", &format!("{report}; exit 2"))]);
+    workspace.run().exits(2).says(&["A human is needed", "is put aside"]);
+    assert_eq!(workspace.report()["phase"], "design");
     for make in ["mkfifo", "touch", "ln -s /nowhere"] {
         let script = format!("rm -rf .loa-checkpoint; {make} .loa-checkpoint");
         let workspace = Workspace::only(&[("design", &script), ("submit", "test -f go || exit 2")]);

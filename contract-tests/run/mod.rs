@@ -21,6 +21,7 @@ mod journal;
 mod model;
 mod old_names;
 mod people;
+mod pinned;
 mod readme;
 mod remediation;
 mod secrets;

@@ -219,6 +219,12 @@ impl Workspace {
         store.place().run(&id).join("journal.jsonl")
     }
 
+    /// A file that the first attempt of a phase exchanged with the run; empty when it is not there.
+    pub(super) fn exchanged(&self, phase: &str, name: &str) -> String {
+        let folder = self.journal().with_file_name("stages").join(format!("{phase}-1"));
+        fs::read_to_string(folder.join(name)).unwrap_or_default()
+    }
+
     /// Cuts the journal off behind the last event of this name, as if the process had died there.
     pub(super) fn cut_behind(&self, event: &str) {
         let text = fs::read_to_string(self.journal()).expect("readable");

@@ -12,6 +12,8 @@ use loa::system::disk::{Disk, Growing, Held, Kind};
 use loa::system::files::{FileError, FolderIdentity, Privacy, Stamp};
 use loa::system::lock::{Holder, LockError};
 
+use crate::world::workspace;
+
 #[derive(Debug, Default)]
 struct File {
     id: u64,
@@ -72,6 +74,21 @@ fn error(action: &'static str, path: &Path, kind: io::ErrorKind) -> FileError {
     FileError { action, path: path.to_path_buf(), source: kind.into() }
 }
 
+fn moved(path: OsString, from: &Path, to: &Path) -> OsString {
+    match Path::new(&path).strip_prefix(from) {
+        Ok(rest) if rest == Path::new("") => to.into(),
+        Ok(rest) => to.join(rest).into(),
+        Err(_) => path,
+    }
+}
+
+fn move_name(files: &mut Files, from: &Path, to: &Path) {
+    if from != to {
+        files.remove(to.as_os_str());
+    }
+    *files = std::mem::take(files).into_iter().map(|(path, file)| (moved(path, from, to), file)).collect();
+}
+
 impl Inner {
     /// A write is about to happen: whether whoever writes still lives, and there is room.
     fn write(&mut self, path: &Path) -> Result<(), FileError> {
@@ -87,7 +104,6 @@ impl Inner {
     }
 
     fn alive(&mut self, path: &Path) -> Result<(), FileError> {
-        self.changes += 1;
         match &mut self.lives {
             Some(0) => return Err(error("write", path, io::ErrorKind::Interrupted)),
             Some(lives) => *lives -= 1,
@@ -96,9 +112,13 @@ impl Inner {
         Ok(())
     }
 
+    fn changed(&mut self, path: &Path) {
+        self.changes += u64::from(!path.starts_with(workspace()));
+    }
+
     fn put(&mut self, path: &Path, bytes: &[u8], durable: bool) {
         self.ids += 1;
-        self.changes += 1;
+        self.changed(path);
         let file = File { id: self.ids, bytes: bytes.to_vec() };
         if durable {
             self.durable.insert(path.into(), file.clone());
@@ -126,7 +146,7 @@ impl SimDisk {
         self.inner().lives == Some(0)
     }
 
-    /// A number that is another one whenever anything was changed.
+    /// A number that is another one whenever anything outside the workspace was changed.
     pub(super) fn changes(&self) -> u64 {
         self.inner().changes
     }
@@ -280,30 +300,27 @@ impl Disk for SimDisk {
         self.ensure_folder(path)
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), FileError> {
+    fn rename_all(&self, moves: &[(PathBuf, PathBuf)]) -> Result<(), FileError> {
         let mut inner = self.inner();
-        inner.alive(from)?;
-        let there = inner.files.contains_key(from.as_os_str()) || inner.folders.contains(from.as_os_str());
-        let target = to.parent().is_none_or(|folder| inner.folders.contains(folder.as_os_str()));
-        if !there || !target {
-            return Err(error("move", from, io::ErrorKind::NotFound));
-        }
-        let moved = |path: OsString| match Path::new(&path).strip_prefix(from) {
-            Ok(rest) if rest == Path::new("") => to.into(),
-            Ok(rest) => to.join(rest).into(),
-            Err(_) => path,
-        };
-        let Inner { files, durable, folders, .. } = &mut *inner;
-        for files in [files, durable] {
-            if from != to {
-                files.remove(to.as_os_str());
+        for (from, to) in moves {
+            inner.alive(from)?;
+            let there = inner.files.contains_key(from.as_os_str()) || inner.folders.contains(from.as_os_str());
+            let target = to.parent().is_none_or(|folder| inner.folders.contains(folder.as_os_str()));
+            if !there || !target {
+                return Err(error("move", from, io::ErrorKind::NotFound));
             }
-            *files = std::mem::take(files).into_iter().map(|(path, file)| (moved(path), file)).collect();
+            inner.changed(from);
+            let Inner { files, folders, .. } = &mut *inner;
+            move_name(files, from, to);
+            *folders = std::mem::take(folders).into_iter().map(|path| moved(path, from, to)).collect();
         }
-        *folders = std::mem::take(folders).into_iter().map(moved).collect();
-        // What is renamed durably has its content on the disk in our use of it.
-        if let Some(file) = inner.files.get(to.as_os_str()).cloned() {
-            inner.durable.insert(to.into(), file);
+        // Durable at the end alone: whoever dies in between may lose all of them.
+        for (from, to) in moves {
+            move_name(&mut inner.durable, from, to);
+            // What is renamed durably has its content on the disk in our use of it.
+            if let Some(file) = inner.files.get(to.as_os_str()).cloned() {
+                inner.durable.insert(to.into(), file);
+            }
         }
         Ok(())
     }
@@ -313,6 +330,7 @@ impl Disk for SimDisk {
         inner.alive(path)?;
         inner.files.remove(path.as_os_str());
         inner.durable.remove(path.as_os_str());
+        inner.changed(path);
         Ok(())
     }
 
@@ -437,6 +455,7 @@ impl Growing for Tail {
         if let Some(file) = self.name(&inner.files).and_then(|name| inner.files.get_mut(&name)) {
             file.bytes.extend_from_slice(bytes);
         }
+        inner.changed(&self.path);
         Ok(())
     }
 
@@ -458,6 +477,7 @@ impl Growing for Tail {
         if let Some(file) = name.and_then(|name| inner.files.get_mut(&name)) {
             file.bytes.resize(usize::try_from(length).expect("a small file"), 0);
         }
+        inner.changed(&self.path);
         Ok(())
     }
 

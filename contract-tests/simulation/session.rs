@@ -83,12 +83,14 @@ impl Teller {
         let thinking = self.fault.map_or(THINKING, |fault| fault.apply(THINKING));
         let opening = Opening {
             store: Fault::store(self.fault, store),
-            moved_from: claimed.moved_from,
+            claimed,
             layout: self.layout.clone(),
             rules,
             thinking,
             origin: RunOrigin::config(),
             overrides: Vec::new(),
+            pinned: Vec::new(),
+            notices: Vec::new(),
             mode,
             fresh: ExecutionId::new("exec-1").expect("not empty"),
         };

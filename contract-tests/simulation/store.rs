@@ -105,6 +105,14 @@ impl RunStore for WrongStore {
         self.inner.open(recorded)
     }
 
+    fn keep(&mut self, text: &str) -> Result<(), StoreError> {
+        self.inner.keep(text)
+    }
+
+    fn kept(&self, execution: &ExecutionId, digest: &str) -> Result<Option<String>, StoreError> {
+        self.inner.kept(execution, digest)
+    }
+
     fn head(&self) -> Head {
         self.inner.head()
     }

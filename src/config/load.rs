@@ -10,12 +10,11 @@ use super::kind::{self, CONFLICT};
 use super::loas_own::is_loas_own;
 use super::settings::{Origins, Settings, effective, leaves};
 use super::{
-    ConfigDocument, ConfigError, OldName, Origin, Override, PREFIX, Problems, Source, VARIABLES, check,
-    runtime_variables,
+    ConfigDocument, ConfigError, ConfigFiles, FileRole, OldName, OnDisk, Origin, Override, PREFIX, Problems, Source,
+    VARIABLES, check, runtime_variables,
 };
 use crate::contract::Phase;
 use crate::diag::{Budget, Diagnostic, Document, Format, Severity, closest, documents};
-use crate::system::files::{self, FileError};
 
 /// The name of the configuration file in a workspace.
 pub const FILE_NAME: &str = ".loa.config.yaml";
@@ -23,21 +22,37 @@ pub const FILE_NAME: &str = ".loa.config.yaml";
 /// The name of a user's own configuration file, in the folder of the user's configurations.
 pub const USER_FILE: &str = "loa-run/config.yaml";
 
+/// The folder that is named for the state of runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedState {
+    /// The folder; where it is relative, it is so to the workspace.
+    pub folder: PathBuf,
+    /// Whether a flag or a variable names it, and not a file, which phases may write.
+    pub by_word: bool,
+}
+
 /// The folder that the configuration names for the state of runs: by a flag, a variable, the workspace's file, or the
 /// user's own. A file that is wrong elsewhere still says this, for whoever only looks where an execution stands.
 #[must_use]
-pub fn named_state(path: &Path, user: Option<&Path>, overrides: &[Override], home: Option<&Path>) -> Option<PathBuf> {
+pub fn named_state(
+    path: &Path,
+    user: Option<&Path>,
+    overrides: &[Override],
+    home: Option<&Path>,
+) -> Option<NamedState> {
     let by_word = overrides.iter().rev().find(|value| value.key == "runtime.state").map(|value| value.value.clone());
     let in_file = |path: &Path| {
-        let source = source(path).ok()??;
+        let source = OnDisk.read(FileRole::Workspace, path).ok()??;
         let document = documents(&source.bytes, Format::Yaml, &Budget::default()).next()?.ok()?.to_json();
         document["runtime"]["state"].as_str().map(str::to_owned)
     };
+    let is_by_word = by_word.is_some();
     let said = by_word.or_else(|| in_file(path)).or_else(|| in_file(user?))?;
-    Some(match (said.strip_prefix("~/"), home) {
+    let folder = match (said.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(said),
-    })
+    };
+    Some(NamedState { folder, by_word: is_by_word })
 }
 
 /// Reads a workspace's configuration file and the user's own, where they are there, and resolves them.
@@ -45,29 +60,21 @@ pub fn named_state(path: &Path, user: Option<&Path>, overrides: &[Override], hom
 /// # Errors
 /// [`ConfigError::Unreadable`] when a file is there and cannot be read, otherwise as [`resolve`].
 pub fn load(
-    path: &Path,
-    user: Option<&Path>,
+    files: &dyn ConfigFiles,
+    (path, user): (&Path, Option<&Path>),
     overrides: Vec<Override>,
     old: &[OldName],
 ) -> Result<Settings, ConfigError> {
-    let (user, shut) = match user.map(source).transpose() {
+    let (user, shut) = match user.map(|path| files.read(FileRole::User, path)).transpose() {
         // Started as somebody else, with the home folder of another: nothing there was meant for us.
         Err(error) if error.source.kind() == std::io::ErrorKind::PermissionDenied => (None, Some(error)),
         user => (user?.flatten(), None),
     };
-    let mut settings = resolve_over(user, source(path)?, overrides, old)?;
+    let mut settings = resolve_over(user, files.read(FileRole::Workspace, path)?, overrides, old)?;
     settings
         .warnings
         .extend(shut.map(|error| Diagnostic::warning("config-advice", format!("{error}: {}", error.source))));
     Ok(settings)
-}
-
-pub(super) fn source(path: &Path) -> Result<Option<Source>, FileError> {
-    match files::read(path, Budget::default().bytes) {
-        Ok(bytes) => Ok(Some(Source { path: path.to_path_buf(), bytes })),
-        Err(error) if error.is_not_found() => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// Resolves what the file, the environment and the flags say; `overrides` has the strongest last.

@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::load::source;
-use super::{ConfigError, Origin, Override, Problems, Source};
+use super::{ConfigError, ConfigFiles, FileRole, Origin, Override, Problems, Source};
 use crate::diag::{Budget, Diagnostic, Document, Format, Node};
 use crate::system::files::FileError;
 
@@ -130,6 +129,7 @@ const VARIABLES: [(&str, Option<&str>, Option<&str>, Form); 14] = [
 /// # Errors
 /// [`ConfigError`] when a file cannot be read, or an old name says something wrong; its place is told.
 pub fn read_old_names(
+    files: &dyn ConfigFiles,
     workspace: &Path,
     home: Option<&Path>,
     variables: &BTreeMap<String, String>,
@@ -138,10 +138,9 @@ pub fn read_old_names(
     let is_named = named.is_some();
     let home = named.or_else(|| home.map(|home| home.join(HOME.1)));
     let mut found = Vec::new();
-    for (path, is_meant) in
-        home.map(|home| (home.join(GLOBAL), is_named)).into_iter().chain([(workspace.join(PROJECT), true)])
-    {
-        let file = match source(&path) {
+    let global = home.map(|home| (FileRole::OldHome, home.join(GLOBAL), is_named));
+    for (role, path, is_meant) in global.into_iter().chain([(FileRole::OldProject, workspace.join(PROJECT), true)]) {
+        let file = match files.read(role, &path) {
             Err(error) if is_nobodys(&error, is_meant) => None,
             file => file?,
         };
@@ -153,14 +152,9 @@ pub fn read_old_names(
     Ok(found)
 }
 
-/// Whether a file that cannot be read was not meant for us: something else has the name of its folder, or we were started
-/// as somebody else with the home folder of another.
+/// Whether a file that cannot be read was not meant for us: we were started as somebody else with the home folder of another.
 fn is_nobodys(error: &FileError, is_meant: bool) -> bool {
-    match error.source.kind() {
-        ErrorKind::NotADirectory => true,
-        ErrorKind::PermissionDenied => !is_meant,
-        _ => false,
-    }
+    error.source.kind() == ErrorKind::PermissionDenied && !is_meant
 }
 
 fn wrong(source: Option<Source>, finding: Diagnostic) -> ConfigError {

@@ -42,6 +42,7 @@ impl State {
                 self.is_at_work = true;
                 self.last_error = None;
             }
+            Event::ConfigurationPinned { files } => self.pinned.clone_from(files),
             Event::SessionEnded { end } => self.session_ended(end),
             Event::SessionDied { .. } => {
                 self.is_at_work = false;

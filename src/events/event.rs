@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{AgentActivity, CycleMark, Dated, RecordedOverride, RunOrigin, StageId, State};
+use super::{AgentActivity, CycleMark, Dated, PinnedFile, RecordedOverride, RunOrigin, StageId, State};
 use crate::contract::{
     Checkpoint, CompactionLevel, EscalationReport, EscalationTrigger, ExecutionId, Finding, Phase, PhaseExit,
     Resolution, SessionId, WarningLevel,
@@ -57,6 +57,11 @@ pub enum Event {
         /// What the command lines said over the configuration, this one's included.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         overrides: Vec<RecordedOverride>,
+    },
+    /// What the settings and the plan come from was taken for this execution, which goes on with it.
+    ConfigurationPinned {
+        /// The files.
+        files: Vec<PinnedFile>,
     },
     /// A session ended without saying so: its process died. Noticed by the next one.
     SessionDied {

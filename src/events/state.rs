@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Envelope, StageId};
+use super::{Envelope, PinnedFile, StageId};
 use crate::contract::{
     Checkpoint, EscalationReport, EscalationTrigger, ExecutionId, ExecutionState, Finding, Phase, PhaseExit,
     PhaseStatus, Resolution, SessionId,
@@ -29,6 +29,9 @@ pub struct State {
     /// What the command line said over the configuration, newest last: a resume goes on with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<RecordedOverride>,
+    /// What its settings and its plan come from, as it was taken; empty where an earlier program began it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pinned: Vec<PinnedFile>,
     /// The phases of this execution, in the order in which they run.
     pub phases: Vec<Phase>,
     /// Where it stands.
@@ -107,6 +110,7 @@ impl State {
             seq: 0,
             origin,
             overrides: Vec::new(),
+            pinned: Vec::new(),
             phases,
             status: RunStatus::Ready,
             is_at_work: false,

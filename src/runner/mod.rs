@@ -3,7 +3,7 @@
 //! Level 4 of the house, in rooms that name only those before them:
 //!
 //! - `session` is a name for each lifetime of a process, `operator` who operates; `plan`, `selection` and `bounds` are what
-//!   an execution is given, `error` is why it cannot go on;
+//!   an execution is given, `weaker` is what a changed one asks less of it, `error` is why it cannot go on;
 //! - `decide` chooses what is done next. It is pure: no clock, no file, no chance, and nothing waits there;
 //! - `agent` is what is asked of an agent, and the one driver that has it done, in a phase or outside of a run;
 //! - `stage` is a running stage, a task that owns its process, its log and its context watch, and can only send;
@@ -31,6 +31,7 @@ mod plan_file;
 mod selection;
 mod session;
 mod stage;
+mod weaker;
 
 pub use agent::{
     AgentEnd, AgentEvent, Answer, AskError, AskListener, Backend, Backends, Capabilities, Container, Invocation,
@@ -38,8 +39,8 @@ pub use agent::{
 };
 pub use bounds::{Bounds, Notification};
 pub use dispatch::{
-    After, Dispatcher, Ended, Engine, Listener, Mode, Opening, Ports, Remedy, Request, Start, Story, THINKING,
-    Thinking, Waits, present, refuse_foreign, story,
+    After, Dispatcher, Ended, Engine, Listener, Mode, Opening, PinnedText, Ports, Remedy, Request, Start, Story,
+    THINKING, Thinking, Waits, present, refuse_foreign, story,
 };
 pub use error::RunError;
 pub use human::{
@@ -52,3 +53,4 @@ pub use plan_error::PlanError;
 pub use plan_file::{PLAN, PlanDocument, PlannedPhase, read_plan};
 pub use selection::Selection;
 pub use stage::Fact;
+pub use weaker::weaker;

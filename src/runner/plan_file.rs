@@ -157,16 +157,15 @@ fn names_no_work(key: &str) -> bool {
     matches!(key, "id" | "backend")
 }
 
-/// Reads a plan's file.
+/// Reads what stands in a plan's file.
 ///
 /// # Errors
-/// [`PlanError::File`] or [`PlanError::Invalid`].
-pub fn read_plan(path: &Path) -> Result<PlanDocument, PlanError> {
+/// [`PlanError::Invalid`].
+pub fn read_plan(path: &Path, bytes: &[u8]) -> Result<PlanDocument, PlanError> {
     let budget = Budget::default();
-    let bytes = crate::system::files::read(path, budget.bytes)?;
     let name = Utf8PathBuf::from(path.to_string_lossy().into_owned());
-    Checker::new(&PLAN).read(&bytes, &name, &budget).map_err(|findings| PlanError::Invalid {
+    Checker::new(&PLAN).read(bytes, &name, &budget).map_err(|findings| PlanError::Invalid {
         path: path.to_path_buf(),
-        findings: all(name.as_str(), &bytes, &findings),
+        findings: all(name.as_str(), bytes, &findings),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Layout, StoreError, folder_name};
+use super::{Layout, StoreError, folder_name, make_folder};
 use crate::contract::{ExecutionId, Phase};
 
 /// Puts what lies in the workspace of an execution that is over aside. Nothing is deleted.
@@ -22,9 +22,12 @@ pub fn archive(layout: &Layout, execution: Option<&ExecutionId>) -> Result<(), S
     let checkpoints = Phase::ALL.iter().map(|phase| layout.checkpoint(*phase));
     let others = ["stages", "sessions", "logs", "history.jsonl", "history.1.jsonl", "note.yaml", "run.yaml"];
     let sources = checkpoints.chain([layout.context_state()]).chain(others.into_iter().map(|name| run.join(name)));
-    for source in sources.filter(|source| layout.disk().kind(source).is_some()) {
-        layout.disk().ensure_folder(&folder)?;
-        layout.disk().rename(&source, &folder.join(source.file_name().unwrap_or_default()))?;
+    let left = sources.filter(|source| layout.disk().kind(source).is_some());
+    let moves: Vec<(PathBuf, PathBuf)> =
+        left.map(|source| (source.clone(), folder.join(source.file_name().unwrap_or_default()))).collect();
+    if moves.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    make_folder(layout, &folder)?;
+    Ok(layout.disk().rename_all(&moves)?)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::format::{project, yaml_for};
-use super::{Layout, StoreError};
+use super::{Layout, StoreError, make_room};
 use crate::contract::Checkpoint;
 use crate::system::files::Privacy;
 
@@ -12,8 +12,8 @@ use crate::system::files::Privacy;
 /// # Errors
 /// [`StoreError`]; the earlier checkpoint is then untouched.
 pub fn write_checkpoint(layout: &Layout, checkpoint: &Checkpoint) -> Result<(), StoreError> {
-    layout.disk().ensure_folder(&layout.checkpoints())?;
     let path = layout.checkpoint(checkpoint.phase);
+    make_room(layout, &path)?;
     project(layout.disk().as_ref(), &path, &checkpoint_text(&path, checkpoint)?, Privacy::Shared)
 }
 

@@ -1,7 +1,7 @@
 //! `.loa-checkpoint/context-state.yaml` (Context Signals Interface): the last known state of the context.
 
 use super::format::{project, read_own, yaml_for};
-use super::{Layout, StoreError};
+use super::{Layout, StoreError, make_room};
 use crate::contract::ContextState;
 use crate::system::files::Privacy;
 
@@ -13,8 +13,8 @@ pub(super) const CONTEXT_STATE_VERSION: u32 = 1;
 /// # Errors
 /// [`StoreError`].
 pub fn write_context_state(layout: &Layout, state: &ContextState) -> Result<(), StoreError> {
-    layout.disk().ensure_folder(&layout.checkpoints())?;
     let path = layout.context_state();
+    make_room(layout, &path)?;
     project(layout.disk().as_ref(), &path, &yaml_for(&path, state)?, Privacy::Shared)
 }
 

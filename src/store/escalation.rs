@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::format::{read, yaml_for};
 use super::markdown::markdown;
-use super::{Layout, StoreError};
+use super::{Layout, StoreError, make_room};
 use crate::contract::{EscalationReport, ExecutionId};
 use crate::schema::{Checker, ESCALATION_REPORT};
 use crate::system::disk;
@@ -32,8 +32,9 @@ pub fn report_paths(layout: &Layout, execution: &ExecutionId, number: u32) -> Re
 /// # Errors
 /// [`StoreError`].
 pub fn write_report(layout: &Layout, report: &EscalationReport, number: u32) -> Result<ReportPaths, StoreError> {
-    layout.disk().ensure_folder(&layout.escalations())?;
     let paths = report_paths(layout, &report.execution_id, number);
+    make_room(layout, &paths.markdown)?;
+    make_room(layout, &paths.yaml)?;
     let [yaml, markdown] = report_texts(&paths, report)?;
     layout.disk().write_durably(&paths.markdown, markdown.as_bytes(), Privacy::Shared)?;
     layout.disk().write_durably(&paths.yaml, yaml.as_bytes(), Privacy::Shared)?;

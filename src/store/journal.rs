@@ -81,6 +81,14 @@ impl Journal {
         Ok(envelopes)
     }
 
+    /// Keeps a text with the execution, which an event names by its digest.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn keep(&mut self, text: &str) -> Result<(), StoreError> {
+        self.store.keep(text)
+    }
+
     /// What is known of the execution.
     #[must_use]
     pub fn state(&self) -> &State {

@@ -106,7 +106,7 @@ impl Layout {
         self.logs().join(format!("{phase}-{attempt}.log"))
     }
 
-    /// `.loa-run/stages/<phase>-<attempt>/`: the files that one attempt of a stage exchanges with us.
+    /// `.loa-run/stages/<phase>-<attempt>/`: the files that one attempt of an agent exchanges with us.
     #[must_use]
     pub fn stage(&self, phase: Phase, attempt: u32) -> PathBuf {
         self.run().join("stages").join(format!("{phase}-{attempt}"))

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Layout, StoreError};
+use super::{Layout, StoreError, make_room};
 use crate::system::files::Privacy;
 
 /// Version of the format.
@@ -14,6 +14,7 @@ const MEMORIES_VERSION: u32 = 1;
 /// [`StoreError`].
 pub fn write_memories(layout: &Layout, memories: &[Value]) -> Result<(), StoreError> {
     let text = format!("{}\n", json!({ "version": MEMORIES_VERSION, "memories": memories }));
+    make_room(layout, &layout.memories())?;
     Ok(layout.disk().write_durably(&layout.memories(), text.as_bytes(), Privacy::Private)?)
 }
 
@@ -22,5 +23,6 @@ pub fn write_memories(layout: &Layout, memories: &[Value]) -> Result<(), StoreEr
 /// # Errors
 /// [`StoreError`].
 pub fn forget_memories(layout: &Layout) -> Result<(), StoreError> {
+    make_room(layout, &layout.memories())?;
     Ok(layout.disk().remove(&layout.memories())?)
 }

@@ -24,6 +24,7 @@ mod observations;
 mod operator;
 mod place;
 mod projection;
+mod room;
 
 use std::fmt::Debug;
 
@@ -43,9 +44,9 @@ pub use memories::{forget_memories, write_memories};
 pub use observations::Observations;
 pub use operator::write_operator;
 pub use place::{Basis, Place};
-pub use projection::{
-    Mismatch, compare, found_checkpoints, make_room, make_room_for_folders, project_all, put_aside, remove_unfinished,
-};
+pub use projection::{Mismatch, compare, found_checkpoints, project_all, remove_unfinished};
+
+pub use room::{make_folder, make_room, make_room_for_folders, put_aside, was_put_aside};
 
 use crate::contract::ExecutionId;
 use crate::events::{Envelope, RunStatus, State};
@@ -120,15 +121,29 @@ pub trait RunStore: Debug {
     /// [`StoreError::Superseded`] when another owner has appended meanwhile; nothing of these events counts then.
     fn append(&mut self, envelopes: &[Envelope], durability: Durability) -> Result<(), StoreError>;
 
+    /// Keeps a text with the execution that was begun or opened, durably. It is found again by its digest.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn keep(&mut self, text: &str) -> Result<(), StoreError>;
+
+    /// A text that was kept with an execution, by its digest; `None` where none of that digest is there.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    fn kept(&self, execution: &ExecutionId, digest: &str) -> Result<Option<String>, StoreError>;
+
     /// The hash of the newest event of that execution.
     fn head(&self) -> Head;
 }
 
 /// What a claim found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Claimed {
     /// Where the workspace was before, when it moved.
     pub moved_from: Option<std::path::PathBuf>,
+    /// What lay in the place of our folders in the workspace, and was put aside.
+    pub put_aside: Vec<std::path::PathBuf>,
 }
 
 /// When an append may return.

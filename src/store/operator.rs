@@ -1,7 +1,7 @@
 //! `.loa-checkpoint/operator-type.yaml`: who operates the run.
 
 use super::format::{project, yaml_for};
-use super::{Layout, StoreError};
+use super::{Layout, StoreError, make_room};
 use crate::contract::OperatorRecord;
 use crate::system::files::Privacy;
 
@@ -10,7 +10,7 @@ use crate::system::files::Privacy;
 /// # Errors
 /// [`StoreError`].
 pub fn write_operator(layout: &Layout, operator: &OperatorRecord) -> Result<(), StoreError> {
-    layout.disk().ensure_folder(&layout.checkpoints())?;
     let path = layout.operator();
+    make_room(layout, &path)?;
     project(layout.disk().as_ref(), &path, &yaml_for(&path, operator)?, Privacy::Shared)
 }

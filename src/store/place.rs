@@ -12,6 +12,10 @@
 //!    from a backup: it is found again.
 //! 4. Otherwise the workspace has no state here. An id that it brought along is kept.
 //!
+//! Where the state was put elsewhere by name, the folder that the workspace would have otherwise says where
+//! ([`Place::recorded`]), so that an unfinished execution is found also when that name is gone from a configuration that
+//! phases may write.
+//!
 //! So a second worktree, a clone at the same path and a copy are told apart, and a workspace that was moved is found.
 
 use std::path::{Path, PathBuf};
@@ -77,6 +81,9 @@ struct Known {
     id: String,
     path: PathBuf,
     folder: FolderIdentity,
+    /// The folder of all workspaces' state that is used instead of this one, when it was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    state: Option<PathBuf>,
 }
 
 impl Place {
@@ -99,6 +106,20 @@ impl Place {
         let (id, moved_from) = recognise(disk.as_ref(), &base, (workspace, identity), told)?;
         let (workspace, named) = (workspace.to_path_buf(), named.map(Path::to_path_buf));
         Ok(Self { disk, workspace, base, basis, id, identity, moved_from, named })
+    }
+
+    /// Where the last execution of the workspace put its state, whatever is named now; `None` when none is known.
+    ///
+    /// # Errors
+    /// As [`Place::find`].
+    pub fn recorded(&self) -> Result<Option<Self>, StoreError> {
+        let usual = Self::find_on(self.disk.clone(), &self.workspace, None)?;
+        match read_known(self.disk.as_ref(), &usual.folder())? {
+            Some(Known { state: Some(named), .. }) => {
+                Ok(Some(Self::find_on(self.disk.clone(), &self.workspace, Some(&named))?))
+            }
+            known => Ok(known.map(|_| usual)),
+        }
     }
 
     /// Finds it again: another process may have begun here since.
@@ -124,13 +145,31 @@ impl Place {
             write_id(disk, &self.workspace, &self.id)?;
         }
         disk.ensure_private_folder(&self.folder())?;
-        let (version, id) = (PLACE_VERSION, self.id.clone());
-        let known = Known { version, id, path: self.workspace.clone(), folder: self.identity };
+        self.write_known(None)?;
+        if self.basis == Basis::Named {
+            // A courtesy to whoever looks where nothing is named; that folder need not be writable.
+            let _ = self.point_from_the_usual_place();
+        }
+        Ok(self.moved_from.take())
+    }
+
+    fn point_from_the_usual_place(&self) -> Result<(), StoreError> {
+        let usual = Self::find_on(self.disk.clone(), &self.workspace, None)?;
+        if usual.base == self.base {
+            return Ok(());
+        }
+        self.disk.ensure_private_folder(&usual.folder())?;
+        usual.write_known(Some(self.base.clone()))
+    }
+
+    fn write_known(&self, state: Option<PathBuf>) -> Result<(), StoreError> {
+        let (version, id, disk) = (PLACE_VERSION, self.id.clone(), self.disk.as_ref());
+        let known = Known { version, id, path: self.workspace.clone(), folder: self.identity, state };
         if read_known(disk, &self.folder())?.as_ref() != Some(&known) {
             let text = serde_json::to_string_pretty(&known).expect("plain data") + "\n";
             disk.write_durably(&self.folder().join("workspace.json"), text.as_bytes(), Privacy::Private)?;
         }
-        Ok(self.moved_from.take())
+        Ok(())
     }
 
     /// Where the workspace was before, when it moved and nobody worked on it since.
@@ -218,6 +257,12 @@ impl Place {
     #[must_use]
     pub fn logs(&self, execution: &ExecutionId) -> PathBuf {
         self.run(execution).join("logs")
+    }
+
+    /// `runs/<execution>/stages/<phase>-<attempt>/`: the files that one attempt of a command exchanges with us.
+    #[must_use]
+    pub fn stage(&self, execution: &ExecutionId, phase: Phase, attempt: u32) -> PathBuf {
+        self.run(execution).join("stages").join(format!("{phase}-{attempt}"))
     }
 
     /// `runs/<execution>/logs/<phase>-<attempt>.log`.

@@ -9,6 +9,7 @@ use super::checkpoint::checkpoint_text;
 use super::escalation::{report_paths, report_texts};
 use super::format::{self, StoreError};
 use super::layout::Layout;
+use super::room::{make_room, make_room_for_folders};
 use crate::contract::{Checkpoint, Phase};
 use crate::events::{Found, State};
 use crate::schema::{CHECKPOINT, Checker};
@@ -120,47 +121,6 @@ pub(super) fn found_checkpoints_in(disk: &dyn Disk, folder: &Path) -> (Vec<Check
     (valid, wrong)
 }
 
-/// Puts aside what lies in the place of a file and is none: a folder, a link, a pipe.
-///
-/// # Errors
-/// [`StoreError`].
-pub fn make_room(layout: &Layout, path: &Path) -> Result<(), StoreError> {
-    let in_the_way = layout.disk().kind(path).is_some_and(|kind| kind != Kind::File);
-    if in_the_way { put_aside(layout, path) } else { Ok(()) }
-}
-
-/// Puts aside what lies in the place of the folders of the projections and is no folder of ours, and says which.
-///
-/// # Errors
-/// [`StoreError`].
-pub fn make_room_for_folders(layout: &Layout) -> Result<Vec<PathBuf>, StoreError> {
-    let mut moved = Vec::new();
-    for folder in [layout.checkpoints(), layout.escalations()] {
-        if layout.disk().kind(&folder).is_some_and(|kind| kind != Kind::Folder) {
-            put_aside(layout, &folder)?;
-            moved.push(folder);
-        }
-    }
-    layout.disk().ensure_folder(&layout.checkpoints())?;
-    Ok(moved)
-}
-
-/// Puts something aside that does not count, into `.loa-run/archive/ignored/`. Nothing is deleted.
-///
-/// # Errors
-/// [`StoreError`].
-///
-/// # Panics
-/// Never: an endless sequence of names has a free one.
-pub fn put_aside(layout: &Layout, path: &Path) -> Result<(), StoreError> {
-    let folder = layout.archived("ignored");
-    layout.disk().ensure_folder(&folder)?;
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let mut names = (1_u32..).map(|n| folder.join(format!("{stem}.{n}.yaml")));
-    let free = names.find(|path| layout.disk().kind(path).is_none());
-    Ok(layout.disk().rename(path, &free.expect("an endless sequence of names has a free one"))?)
-}
-
 /// Removes what writes that never finished left in the workspace. Only for the owner, when nobody writes.
 ///
 /// # Errors
@@ -187,11 +147,11 @@ pub fn project_all(layout: &Layout, state: &State) -> Result<Vec<PathBuf>, Store
         let texts = report_texts(&paths, report)?;
         for (path, text) in [&paths.yaml, &paths.markdown].into_iter().zip(texts) {
             let lost = match layout.disk().read(path, LONGEST) {
+                _ if !make_room(layout, path)?.is_empty() => true,
                 Err(error) => error.is_not_found(),
                 Ok(bytes) => bytes != text.as_bytes() && is_torn(&bytes, text.as_bytes()),
             };
             if lost {
-                layout.disk().ensure_folder(&layout.escalations())?;
                 layout.disk().write_durably(path, text.as_bytes(), Privacy::Shared)?;
                 restored.push(path.strip_prefix(layout.workspace()).unwrap_or(path).to_path_buf());
             }

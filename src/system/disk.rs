@@ -39,7 +39,10 @@ pub trait Disk: Debug + Send + Sync {
     fn create_durably(&self, path: &Path, content: &[u8], privacy: Privacy) -> Result<(), FileError>;
     fn ensure_folder(&self, path: &Path) -> Result<(), FileError>;
     fn ensure_private_folder(&self, path: &Path) -> Result<(), FileError>;
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), FileError>;
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), FileError> {
+        self.rename_all(&[(from.to_owned(), to.to_owned())])
+    }
+    fn rename_all(&self, moves: &[(PathBuf, PathBuf)]) -> Result<(), FileError>;
     fn remove(&self, path: &Path) -> Result<(), FileError>;
     fn remove_tree(&self, path: &Path) -> Result<(), FileError>;
     fn remove_unfinished(&self, folder: &Path) -> Result<(), FileError>;
@@ -132,8 +135,8 @@ impl Disk for Host {
         files::ensure_private_folder(path)
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> Result<(), FileError> {
-        files::rename(from, to)
+    fn rename_all(&self, moves: &[(PathBuf, PathBuf)]) -> Result<(), FileError> {
+        files::rename_all(moves)
     }
 
     fn remove(&self, path: &Path) -> Result<(), FileError> {

@@ -33,11 +33,16 @@ impl FileError {
         move |source| Self { action, path: path.to_path_buf(), source }
     }
 
-    /// Whether the file or folder simply is not there.
+    /// Whether the file or folder simply is not there, or what should be its folder is a file.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
-        self.source.kind() == io::ErrorKind::NotFound
+        is_absent(&self.source)
     }
+}
+
+/// Whether nothing is there: under a file there is nothing either.
+pub(super) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Who may read a new file.
@@ -152,9 +157,9 @@ pub fn lay_folder(path: &Path, privacy: Privacy) -> Result<(), FileError> {
 ///
 /// # Errors
 /// [`FileError`].
-pub fn empty_folder(path: &Path) -> Result<(), FileError> {
+pub fn empty_folder(path: &Path, privacy: Privacy) -> Result<(), FileError> {
     remove_tree(path)?;
-    lay_folder(path, Privacy::Shared)
+    lay_folder(path, privacy)
 }
 
 /// Moves a file or folder within one file system, durably.
@@ -162,9 +167,22 @@ pub fn empty_folder(path: &Path) -> Result<(), FileError> {
 /// # Errors
 /// [`FileError`] with the path of `from`.
 pub fn rename(from: &Path, to: &Path) -> Result<(), FileError> {
-    fs::rename(from, to).map_err(FileError::at("move", from))?;
-    sync_folder(folder_of(to))?;
-    sync_folder(folder_of(from))
+    rename_all(&[(from.to_owned(), to.to_owned())])
+}
+
+/// Moves files and folders within one file system, each from the first path to the second, one after the other, and makes
+/// all of it durable at the end. What a power cut leaves of it is unspecified, but each has one of its two names.
+///
+/// # Errors
+/// [`FileError`] with the path of the first that could not be moved.
+pub fn rename_all(moves: &[(PathBuf, PathBuf)]) -> Result<(), FileError> {
+    for (from, to) in moves {
+        fs::rename(from, to).map_err(FileError::at("move", from))?;
+    }
+    // The new names first: without them, a power cut could leave a file that has no name at all.
+    let new: BTreeSet<&Path> = moves.iter().map(|(_, to)| folder_of(to)).collect();
+    let old: BTreeSet<&Path> = moves.iter().map(|(from, _)| folder_of(from)).collect();
+    new.iter().chain(old.difference(&new)).try_for_each(|folder| sync_folder(folder))
 }
 
 /// Removes a file, durably. One that is not there is fine.
@@ -174,7 +192,7 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), FileError> {
 pub fn remove(path: &Path) -> Result<(), FileError> {
     match fs::remove_file(path) {
         Ok(()) => sync_folder(folder_of(path)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if is_absent(&error) => Ok(()),
         Err(error) => Err(FileError::at("remove", path)(error)),
     }
 }
@@ -185,7 +203,7 @@ pub fn remove(path: &Path) -> Result<(), FileError> {
 /// [`FileError`].
 pub fn remove_tree(path: &Path) -> Result<(), FileError> {
     match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FileError::at("remove", path)(error)),
+        Err(error) if !is_absent(&error) => Err(FileError::at("remove", path)(error)),
         _ => Ok(()),
     }
 }
@@ -211,7 +229,7 @@ pub fn remove_unfinished(folder: &Path) -> Result<(), FileError> {
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     let failed = || FileError::at("list", folder);
     let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if is_absent(&error) => return Ok(Vec::new()),
         entries => entries.map_err(failed())?,
     };
     let mut paths = Vec::new();
@@ -341,7 +359,7 @@ impl Appender {
     pub fn length_of_name(&self) -> Result<Option<u64>, FileError> {
         let failed = || FileError::at("look at", &self.path);
         let named = match fs::symlink_metadata(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if is_absent(&error) => return Ok(None),
             named => named.map_err(failed())?,
         };
         let ours = self.file.metadata().map_err(failed())?;
@@ -453,7 +471,7 @@ pub fn sync_all(paths: &[PathBuf]) -> Result<(), FileError> {
 
 fn sync_file(path: &Path) -> Result<(), FileError> {
     match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if is_absent(&error) => Ok(()),
         file => file.and_then(|file| file.sync_all()).map_err(FileError::at("sync", path)),
     }
 }

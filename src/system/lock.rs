@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use super::files::FileError;
+use super::files::{FileError, is_absent};
 
 /// Who holds a lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,15 @@ pub struct Holder {
 }
 
 impl Holder {
+    /// In words, for people.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self.pid {
+            0 => "a process that its lock does not name".to_owned(),
+            pid => format!("process {pid} since {}", self.since),
+        }
+    }
+
     /// Whether it lets go soon: it says so, or its process is gone and the host has not noticed yet.
     #[must_use]
     pub fn is_dying(&self) -> bool {
@@ -54,7 +63,7 @@ pub enum LockError {
 }
 
 fn describe(holder: Option<&Holder>) -> String {
-    holder.map_or_else(|| "another process".to_owned(), |h| format!("process {} since {}", h.pid, h.since))
+    holder.map_or_else(|| "another process".to_owned(), Holder::words)
 }
 
 /// A lock that is held until this value is dropped or the process dies.
@@ -177,7 +186,7 @@ impl Lock {
             return Ok(None);
         }
         let mut file = match File::open(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if is_absent(&error) => return Ok(None),
             file => file.map_err(failed)?,
         };
         match flock(&file, FlockOperation::NonBlockingLockShared) {

@@ -17,7 +17,7 @@ enum Act {
     WriteDurably(usize, Vec<u8>),
     Replace(usize, Vec<u8>),
     CreateDurably(usize, Vec<u8>),
-    Rename(usize, usize),
+    Rename(Vec<(usize, usize)>),
     Remove(usize),
     RemoveTree(usize),
     EnsureFolder(usize),
@@ -37,7 +37,7 @@ fn act() -> impl Strategy<Value = Act> {
         (file.clone(), bytes()).prop_map(|(file, bytes)| Act::WriteDurably(file, bytes)),
         (file.clone(), bytes()).prop_map(|(file, bytes)| Act::Replace(file, bytes)),
         (file.clone(), bytes()).prop_map(|(file, bytes)| Act::CreateDurably(file, bytes)),
-        (file.clone(), file.clone()).prop_map(|(from, to)| Act::Rename(from, to)),
+        proptest::collection::vec((file.clone(), file.clone()), 1..4).prop_map(Act::Rename),
         file.clone().prop_map(Act::Remove),
         folder.clone().prop_map(Act::RemoveTree),
         folder.clone().prop_map(Act::EnsureFolder),
@@ -84,7 +84,10 @@ impl Side {
             Act::WriteDurably(file, bytes) => said(disk.write_durably(&self.file(*file), bytes, privacy)),
             Act::Replace(file, bytes) => said(disk.replace(&self.file(*file), bytes, privacy)),
             Act::CreateDurably(file, bytes) => said(disk.create_durably(&self.file(*file), bytes, privacy)),
-            Act::Rename(from, to) => said(disk.rename(&self.file(*from), &self.file(*to))),
+            Act::Rename(moves) => {
+                let moves = moves.iter().map(|(from, to)| (self.file(*from), self.file(*to)));
+                said(disk.rename_all(&moves.collect::<Vec<_>>()))
+            }
             Act::Remove(file) => said(disk.remove(&self.file(*file))),
             Act::RemoveTree(folder) => said(disk.remove_tree(&self.folder(*folder))),
             Act::EnsureFolder(folder) => said(disk.ensure_folder(&self.folder(*folder))),

@@ -146,6 +146,8 @@ fn on_this_host(phases: &[Drawn]) -> Vec<String> {
     let disk = layout.disk().clone();
     let place = Place::find_on(disk, &workspace, Some(&folder.path().join("state"))).expect("a place");
     let request = Request {
+        pinned: Vec::new(),
+        notices: Vec::new(),
         layout,
         place,
         plan: Plan::new(phases.iter().map(Drawn::stage).collect()).expect("a plan"),

@@ -64,6 +64,13 @@ pub(super) enum Verb {
         plan: Option<PathBuf>,
         #[command(flatten)]
         remedy: RemedyArgs,
+        /// Which configuration and plan to go on with: those that the execution began with, whatever was made of them
+        /// since, or those that lie there now
+        #[arg(long, value_enum, value_name = "WHICH", default_value_t)]
+        config: Which,
+        /// The code with which `--config new` shows what the new one asks less of: take it all the same
+        #[arg(long, value_name = "CODE")]
+        weaker: Option<String>,
         /// When a human is called, stay until there is an answer, and go on
         #[arg(long)]
         wait: bool,
@@ -174,6 +181,16 @@ pub(super) enum Verb {
         #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(built_in()))]
         backend: Option<String>,
     },
+}
+
+/// Which configuration an execution goes on with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Which {
+    /// The one that it began with
+    #[default]
+    Pinned,
+    /// The one that lies there now
+    New,
 }
 
 /// What to do where a checkpoint on disk is not what the journal says.

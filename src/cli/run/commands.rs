@@ -1,6 +1,6 @@
 //! Does what the command line says.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::json;
 
@@ -12,11 +12,12 @@ use super::args::{LoaRun, Verb};
 use super::backends;
 use super::doctor::doctor;
 use super::explain::config;
-use super::given::{Here, bounds, origin, overrides, planned, planned_again, recorded_origin, settings, tell_unheeded};
+use super::given::{Here, bounds, origin, overrides, planned, settings, tell_unheeded};
 use super::halt::ask_to_halt;
 use super::init::init;
 use super::journal::journal;
 use super::logs::logs;
+use super::pinned::{Files, Resumed, Wish, planned_for_resume};
 use super::refusal::{of_prompt, of_run};
 use super::report::{escalations, report};
 use super::runs::{prune, runs};
@@ -60,7 +61,8 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
                 (None, from) => Selection::Between(*from, *until),
             };
             let origin = origin(plan.as_deref())?;
-            let (settings, plan) = planned(&here, args, &origin, selection)?;
+            let files = Files::on_disk(&here);
+            let (settings, plan) = planned(&here, args, &origin, selection, &files)?;
             if *dry_run {
                 return dry(&plan, args.json);
             }
@@ -74,11 +76,14 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
             let bounds = bounds(&settings);
             let (overrides, program) = (overrides(&here, args), program()?);
             let (layout, place) = (here.layout.clone(), here.place.clone());
-            let request = Request { layout, place, plan, backends, origin, overrides, bounds, mode, program };
+            let (pinned, notices) = (files.taken(), Vec::new());
+            let request =
+                Request { layout, place, plan, backends, origin, overrides, pinned, notices, bounds, mode, program };
             execute_and_wait(args, &here, request, *wait)
         }
-        Verb::Resume { plan, remedy, wait } => {
-            execute_and_wait(args, &here, resumption(args, &here, plan.as_deref(), remedy.remedy())?, *wait)
+        Verb::Resume { plan, remedy, config, weaker, wait } => {
+            let wish = Wish { plan: plan.as_deref(), which: *config, weaker: weaker.as_deref() };
+            execute_and_wait(args, &here, resumption(args, &here, wish, remedy.remedy())?, *wait)
         }
         Verb::Status => show_status(&here, args.json),
         Verb::State => print_json(&state(&here.layout, &here.store).map_err(of_run)?).map(|()| ExitStatus::Success),
@@ -102,22 +107,18 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
 }
 
 /// What it takes to go on with the execution that is there.
-fn resumption(args: &LoaRun, here: &Here, plan: Option<&Path>, remedy: Option<Remedy>) -> Result<Request, Failure> {
+fn resumption(args: &LoaRun, here: &Here, wish: Wish<'_>, remedy: Option<Remedy>) -> Result<Request, Failure> {
     // Where there is nothing, nobody wants to hear what is wrong with the configuration.
     state(&here.layout, &here.store).map_err(of_run)?;
     // Nor what it would be continued with, before a human says that it is to be.
     refuse_foreign(&here.layout, &here.store, remedy).map_err(of_run)?;
-    let origin = match plan {
-        Some(plan) => origin(Some(plan))?,
-        None => recorded_origin(here)?,
-    };
-    let (settings, plan) = planned_again(here, args, &origin)?;
+    let Resumed { origin, settings, plan, pinned, notices } = planned_for_resume(here, args, wish)?;
     let backends = backends(&plan, &settings, here.layout.workspace()).map_err(of_prompt)?;
     tell_unheeded(&settings, agents_of(&plan));
     let (bounds, mode) = (bounds(&settings), Mode::Resume(remedy));
     let (overrides, program) = (overrides(here, args), program()?);
     let (layout, place) = (here.layout.clone(), here.place.clone());
-    Ok(Request { layout, place, plan, backends, origin, overrides, bounds, mode, program })
+    Ok(Request { layout, place, plan, backends, origin, overrides, pinned, notices, bounds, mode, program })
 }
 
 fn agents_of(plan: &Plan) -> impl Iterator<Item = &str> {
@@ -137,7 +138,7 @@ fn execute_and_wait(args: &LoaRun, here: &Here, request: Request, waits: bool) -
         if let Some(over) = wait(&here, &runtime)? {
             return Ok(over);
         }
-        request = resumption(args, &here, None, None)?;
+        request = resumption(args, &here, Wish::default(), None)?;
     }
 }
 

@@ -6,6 +6,7 @@ use super::args::LoaRun;
 use super::check::{Check, State, told};
 use super::given::{Here, origin, planned, planned_again, recorded_origin};
 use super::needs::needs;
+use super::pinned::Files;
 use crate::cli::{ExitStatus, Failure};
 use crate::config::Settings;
 use crate::contract::Phase;
@@ -40,7 +41,7 @@ fn configuration(here: &Here, asked: Option<&Path>, args: &LoaRun) -> Vec<Check>
     let name = "configuration";
     let origin = if asked.is_some() { origin(asked) } else { recorded_origin(here) };
     let plan = origin.and_then(|origin| match asked {
-        Some(_) => planned(here, args, &origin, Selection::All),
+        Some(_) => planned(here, args, &origin, Selection::All, &Files::on_disk(here)),
         None => planned_again(here, args, &origin),
     });
     match plan {
@@ -146,9 +147,7 @@ fn state(here: &Here) -> Check {
 fn lock(here: &Here) -> Check {
     match here.store.holder() {
         Ok(None) => Check::new("lock", State::Good, "nobody works here", ""),
-        Ok(Some(holder)) => {
-            Check::new("lock", State::Good, format!("process {} works here since {}", holder.pid, holder.since), "")
-        }
+        Ok(Some(holder)) => Check::new("lock", State::Good, format!("{} works here", holder.words()), ""),
         Err(error) => Check::new("lock", State::Bad, error.to_string(), "make .loa-run/lock readable and writable"),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::args::{LoaRun, Verb};
+use super::pinned::Files;
 use super::refusal::{of_config, of_run};
 use crate::backend::{every_backend, unheeded};
 use crate::cli::console::say;
@@ -14,8 +15,8 @@ use crate::config::{
 };
 use crate::diag::render::all;
 use crate::events::{OriginKind, RecordedOverride, RunOrigin, RunStatus, State};
-use crate::runner::{Bounds, Plan, PlanDocument, Selection, present, read_plan};
-use crate::store::{FileStore, Layout, Place, RunStore};
+use crate::runner::{Bounds, Plan, PlanDocument, PlanError, Selection, present, read_plan};
+use crate::store::{FileStore, Layout, Place, RunStore, StoreError};
 use crate::system::env;
 use crate::system::files::{self, FileError};
 use crate::system::lock::Holder;
@@ -36,7 +37,16 @@ impl Here {
         let path = layout.workspace().join(FILE_NAME);
         let user = env::config_home().map(|folder| folder.join(USER_FILE));
         let named = named_state(&path, user.as_deref(), &overrides, env::home().as_deref());
-        let place = Place::find(layout.workspace(), named.as_deref()).map_err(|error| of_run(error.into()))?;
+        let failed = |error: StoreError| of_run(error.into());
+        let folder = named.as_ref().map(|named| named.folder.as_path());
+        let mut place = Place::find(layout.workspace(), folder).map_err(failed)?;
+        let is_new = |state: &State| match args.command {
+            Verb::Run { fresh, .. } => fresh || matches!(state.status, RunStatus::Completed | RunStatus::Aborted),
+            _ => false,
+        };
+        if !named.is_some_and(|named| named.by_word) {
+            place = with_the_execution(place, &layout, is_new).map_err(failed)?;
+        }
         let store = FileStore::new(place.clone(), layout.clone());
         Ok(Self { layout, place, store })
     }
@@ -59,9 +69,24 @@ impl Here {
     }
 }
 
+/// The state with the execution in it, whatever a file names now, unless a new one begins: phases may write that file.
+fn with_the_execution(named: Place, layout: &Layout, is_new: impl FnOnce(&State) -> bool) -> Result<Place, StoreError> {
+    let Some(recorded) = named.recorded()?.filter(|recorded| recorded.base() != named.base()) else { return Ok(named) };
+    let current = FileStore::new(recorded.clone(), layout.clone()).current()?;
+    if current.is_none_or(|current| is_new(&current.state)) {
+        return Ok(named);
+    }
+    say(format_args!(
+        "loa-run: the state of this execution is in {}; the configuration names {} now, which counts for the next one",
+        recorded.base().display(),
+        named.base().display()
+    ));
+    Ok(recorded)
+}
+
 /// The configuration, all of it right.
 pub(super) fn settings(here: &Here, args: &LoaRun) -> Result<Settings, Failure> {
-    let settings = read_settings(here, args).map_err(of_config)?;
+    let settings = read_settings(here, args, &Files::on_disk(here)).map_err(of_config)?;
     let findings = settings.unknown_agents();
     if findings.is_empty() {
         return Ok(settings);
@@ -72,16 +97,16 @@ pub(super) fn settings(here: &Here, args: &LoaRun) -> Result<Settings, Failure> 
     Err(of_config(ConfigError::Invalid { problems: vec![Problems { source, findings }], rest: None }))
 }
 
-fn read_settings(here: &Here, args: &LoaRun) -> Result<Settings, ConfigError> {
+fn read_settings(here: &Here, args: &LoaRun, files: &Files) -> Result<Settings, ConfigError> {
     let layout = &here.layout;
     let variables = env::vars();
-    let old = read_old_names(layout.workspace(), env::home().as_deref(), &variables);
+    let old = read_old_names(files, layout.workspace(), env::home().as_deref(), &variables);
     let mut overrides = from_environment(&variables);
     overrides.extend(remembered(here, &args.command).into_iter().map(remembered_override));
     overrides.extend(given(args));
     let path = layout.workspace().join(FILE_NAME);
     let user = env::config_home().map(|folder| folder.join(USER_FILE));
-    let loaded = load(&path, user.as_deref(), overrides, old.as_deref().unwrap_or_default());
+    let loaded = load(files, (&path, user.as_deref()), overrides, old.as_deref().unwrap_or_default());
     let settings = match (loaded, old) {
         (Ok(settings), Ok(_)) => settings,
         (Err(error), Ok(_)) | (Ok(_), Err(error)) => return Err(error),
@@ -187,9 +212,11 @@ pub(super) fn planned(
     args: &LoaRun,
     origin: &RunOrigin,
     selection: Selection<'_>,
+    files: &Files,
 ) -> Result<(Settings, Plan), Failure> {
-    let document = origin.path.as_deref().map(read_plan).transpose().map_err(|error| of_run(error.into()));
-    match read_settings(here, args) {
+    let read = |path: &Path| read_plan(path, &files.plan(path).map_err(PlanError::from)?);
+    let document = origin.path.as_deref().map(read).transpose().map_err(|error| of_run(error.into()));
+    match read_settings(here, args, files) {
         Ok(settings) => plan(document, &settings, selection).map(|plan| (settings, plan)),
         // What else is wrong is seen by what the rest of the configuration says.
         Err(ConfigError::Invalid { problems, rest }) => {
@@ -216,8 +243,13 @@ fn plan(
     plan.map_err(|error| of_run(error.into()))
 }
 
-/// The same for the execution that is there.
+/// The same for the execution that is there, as it began.
 pub(super) fn planned_again(here: &Here, args: &LoaRun, origin: &RunOrigin) -> Result<(Settings, Plan), Failure> {
     let state = here.present()?;
-    planned(here, args, origin, state.as_ref().map_or(Selection::All, |state| Selection::Of(&state.phases)))
+    planned(here, args, origin, selection(state.as_ref()), &Files::of(here, state.as_ref())?)
+}
+
+/// The phases of the execution that is there; all where there is none.
+pub(super) fn selection(state: Option<&State>) -> Selection<'_> {
+    state.map_or(Selection::All, |state| Selection::Of(&state.phases))
 }

@@ -20,6 +20,7 @@ mod journal;
 mod locate;
 mod logs;
 mod needs;
+mod pinned;
 mod refusal;
 mod report;
 mod runs;

@@ -28,7 +28,7 @@ pub(super) fn status_text(status: &Status) -> String {
 fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
     let dead = status.process.is_none() && status.status == RunStatus::Running;
     let (word, note) = match (&status.process, dead) {
-        (Some(holder), _) => (status.status.as_str(), format!(", process {} since {}", holder.pid, holder.since)),
+        (Some(holder), _) => (status.status.as_str(), format!(", {}", holder.words())),
         (None, true) => ("died", ", its process is gone; `loa-run resume` goes on".to_owned()),
         (None, false) if goes_on(status.status) => (status.status.as_str(), "; `loa-run resume` goes on".to_owned()),
         (None, false) if status.status == RunStatus::Aborted => {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::config::{FILE_NAME, Settings, from_environment, resolve_over};
+use crate::config::{FILE_NAME, OnDisk, Settings, from_environment, resolve_over};
 use crate::contract::Phase;
 use crate::policy::Backoff;
 use crate::system::files;
@@ -161,7 +161,7 @@ fn the_projects_file_lies_where_the_text_says_and_nowhere_deeper() {
         files::write_durably(&path, text.as_bytes(), files::Privacy::Shared).expect("written");
     };
     let read = |pairs: &[(&str, &str)]| {
-        let old = read_old_names(folder.path(), Some(folder.path()), &variables(pairs)).expect("valid");
+        let old = read_old_names(&OnDisk, folder.path(), Some(folder.path()), &variables(pairs)).expect("valid");
         old.last().and_then(|name| name.default_agent().map(str::to_owned))
     };
     let says = |name: &str| format!(r#"{{"runtime": {{"backend": "{name}"}}}}"#);
@@ -176,7 +176,8 @@ fn the_projects_file_lies_where_the_text_says_and_nowhere_deeper() {
     write(".ralph/config.json", &says("of-the-project"));
     assert_eq!(read(&[]).as_deref(), Some("of-the-project"));
     write(".ralph/config.json", "{");
-    let Err(ConfigError::Invalid { problems, .. }) = read_old_names(folder.path(), None, &BTreeMap::new()) else {
+    let Err(ConfigError::Invalid { problems, .. }) = read_old_names(&OnDisk, folder.path(), None, &BTreeMap::new())
+    else {
         panic!("it is no JSON")
     };
     assert!(problems[0].source.is_some());

@@ -120,7 +120,8 @@ impl Live {
         if self.is_charged() && !waits {
             self.uncharged += passed.saturating_sub(granted);
         }
-        if let Some(running) = &mut self.running {
+        // A stage that waits for a limit gets all of that time back when the limit is lifted.
+        if let Some(running) = self.running.as_mut().filter(|_| !waits) {
             running.began = running.began.later(granted);
             running.heard = running.heard.later(granted);
         }
@@ -263,6 +264,9 @@ mod tests {
         live.expect(at(100));
         live.pass(at(100));
         live.limit_reached();
+        // The machine sleeps meanwhile, which is given back once.
+        live.expect(at(20_100));
+        live.pass(at(3_000_000));
         live.expect(at(3_600_000));
         live.pass(at(3_600_000));
         live.limit_lifted();

@@ -6,17 +6,17 @@ use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 
 use super::host::Host;
-use super::session::{Mode, Opening};
+use super::session::{Mode, Opening, PinnedText};
 use super::{Dispatcher, Listener, Ports, THINKING, Waits};
 use crate::contract::ExecutionId;
-use crate::events::{RecordedOverride, RunEnd, RunOrigin, State};
+use crate::events::{Event, RecordedOverride, RunEnd, RunOrigin, State};
 use crate::runner::decide::{Rules, Stop};
 use crate::runner::notify::{Call, Notifier};
 use crate::runner::session::new_session;
 use crate::runner::stage::{Fact, Inbox, Letter, Mail};
 use crate::runner::{Backends, Bounds, Plan, PlanError, RunError};
 use crate::store::{FileStore, Layout, Place, RunStore};
-use crate::system::clock;
+use crate::system::clock::{self, Moment};
 use crate::system::process::Interrupts;
 
 /// What a session needs to begin.
@@ -34,6 +34,10 @@ pub struct Request {
     pub origin: RunOrigin,
     /// What the command line said over the configuration, now and before; kept for the next resume.
     pub overrides: Vec<RecordedOverride>,
+    /// What all of that comes from, where it is taken for this execution now; empty to go on with what was taken before.
+    pub pinned: Vec<PinnedText>,
+    /// What there is to say about that.
+    pub notices: Vec<String>,
     /// The bounds of the run.
     pub bounds: Bounds,
     /// Whether an execution is begun or continued.
@@ -66,7 +70,8 @@ impl<'a> Engine<'a> {
     /// [`RunError`]: somebody else works here, the execution that is there does not fit the mode, something on disk is
     /// not valid or cannot be written. Nothing was started then.
     pub fn begin(request: Request, interrupts: Interrupts, listener: &'a mut dyn Listener) -> Result<Self, RunError> {
-        let Request { layout, place, plan, backends, origin, overrides, bounds, mode, program } = request;
+        let Request { layout, place, plan, backends, origin, overrides, pinned, notices, bounds, mode, program } =
+            request;
         for (stage, agent) in plan.stages().iter().filter_map(|stage| Some((stage, stage.agent()?))) {
             if backends.get(&agent.backend).is_none() {
                 let (phase, backend) = (stage.phase, agent.backend.clone());
@@ -83,12 +88,14 @@ impl<'a> Engine<'a> {
         let host = Host::new((&layout, &place), settled, session.clone(), program, inbox, listener);
         let opening = Opening {
             store: Box::new(store),
-            moved_from: claimed.moved_from,
+            claimed,
             layout: layout.clone(),
             rules: Rules { session, plan, bounds },
             thinking: THINKING,
             origin,
             overrides,
+            pinned,
+            notices,
             mode,
             fresh: super::existing::fresh_execution(now),
         };
@@ -106,79 +113,80 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// [`RunError`] when something could not be read or written; what was acknowledged before is in the journal, and the
     /// execution can be resumed.
-    pub async fn run(mut self) -> Result<Ended, RunError> {
+    pub async fn run(self) -> Result<Ended, RunError> {
+        let Self { mut dispatcher, mut mail, mut interrupts, layout } = self;
         let stages = LocalSet::new();
-        let walked = stages.run_until(self.walk()).await;
+        let walked = stages.run_until(async {
+            let mut waits = dispatcher.step(clock::now(), Fact::Tick)?;
+            loop {
+                match waits {
+                    Waits::Until(until) => {
+                        let next = next(&mut mail, &mut interrupts, until).await;
+                        waits = take(&mut dispatcher, next)?;
+                    }
+                    Waits::Over(end) => return Ok(end),
+                }
+            }
+        });
+        let walked: Result<RunEnd, RunError> = walked.await;
         if walked.is_err() {
-            stages.run_until(self.end_stage()).await;
-            self.dispatcher.ports().end_what_is_left();
+            if dispatcher.is_running() {
+                dispatcher.ports().stop(Stop::Cancelled);
+                stages.run_until(end_of_stage(&mut mail)).await;
+            }
+            dispatcher.ports().end_what_is_left();
         }
         drop(stages);
         let end = walked?;
-        self.notify(&end).await;
-        let state = self.dispatcher.state().clone();
+        if let Some(call) = Call::pending(dispatcher.state(), &layout).filter(|_| end == RunEnd::Escalated) {
+            let execution = dispatcher.execution().clone();
+            for event in tell(dispatcher.ports(), &layout, &execution, &call).await {
+                // The report stands; that this line is missing changes nothing.
+                let _ = dispatcher.record(event);
+            }
+        }
+        let state = dispatcher.state().clone();
         // On the way out by an error or a panic it is not dismissed, and ends what is left.
-        self.dispatcher.into_ports().dismiss();
+        dispatcher.into_ports().dismiss();
         Ok(Ended { end, state })
     }
+}
 
-    async fn walk(&mut self) -> Result<RunEnd, RunError> {
-        let mut waits = self.dispatcher.step(clock::now(), Fact::Tick)?;
-        loop {
-            let until = match waits {
-                Waits::Until(until) => until,
-                Waits::Over(end) => return Ok(end),
-            };
-            let left = until.since(clock::now());
-            waits = tokio::select! {
-                // What a stage did comes before the time, which may have passed meanwhile.
-                biased;
-                mail = self.mail.recv() => self.take(mail)?,
-                interrupt = self.interrupts.next() => {
-                    self.dispatcher.step(clock::now(), Fact::Interrupted(interrupt))?
-                }
-                () = tokio::time::sleep(left) => self.dispatcher.step(clock::now(), Fact::Tick)?,
-            };
-        }
+/// Waits for what comes next: something of a stage, a signal, or the time.
+async fn next(mail: &mut mpsc::Receiver<Mail>, interrupts: &mut Interrupts, until: Moment) -> Mail {
+    let now = |fact| Mail::Letter(Letter { at: clock::now(), fact, taken: None });
+    tokio::select! {
+        // What a stage did comes before the time, which may have passed meanwhile.
+        biased;
+        mail = mail.recv() => mail.expect("the host keeps a way to the inbox"),
+        interrupt = interrupts.next() => now(Fact::Interrupted(interrupt)),
+        () = tokio::time::sleep(until.since(clock::now())) => now(Fact::Tick),
     }
+}
 
-    fn take(&mut self, mail: Option<Mail>) -> Result<Waits, RunError> {
-        match mail.expect("the host keeps a way to the inbox") {
-            Mail::Letter(Letter { at, fact, taken }) => {
-                let waits = self.dispatcher.step(at, fact)?;
-                // Whoever waits for it may be gone.
-                let _ = taken.map(|taken| taken.send(()));
-                Ok(waits)
-            }
-            Mail::Failed(error) => Err(self.dispatcher.stage_failed(error)),
+fn take(dispatcher: &mut Dispatcher<Host<'_>>, mail: Mail) -> Result<Waits, RunError> {
+    match mail {
+        Mail::Letter(Letter { at, fact, taken }) => {
+            let waits = dispatcher.step(at, fact)?;
+            // Whoever waits for it may be gone.
+            let _ = taken.map(|taken| taken.send(()));
+            Ok(waits)
         }
+        Mail::Failed(error) => Err(dispatcher.stage_failed(error)),
     }
+}
 
-    /// The session cannot go on: the stage that still runs is ended, and what it says is not heard any more.
-    async fn end_stage(&mut self) {
-        if !self.dispatcher.is_running() {
+/// Waits until the stage has ended; nothing that it says is taken in any more.
+async fn end_of_stage(mail: &mut mpsc::Receiver<Mail>) {
+    while let Some(mail) = mail.recv().await {
+        if matches!(mail, Mail::Failed(_) | Mail::Letter(Letter { fact: Fact::Ended(_), .. })) {
             return;
         }
-        self.dispatcher.ports().stop(Stop::Cancelled);
-        while let Some(mail) = self.mail.recv().await {
-            if matches!(mail, Mail::Failed(_) | Mail::Letter(Letter { fact: Fact::Ended(_), .. })) {
-                return;
-            }
-        }
     }
+}
 
-    /// Tells people, when the session ends with a call.
-    async fn notify(&mut self, end: &RunEnd) {
-        let pending = Call::pending(self.dispatcher.state(), &self.layout);
-        let Some(call) = pending.filter(|_| *end == RunEnd::Escalated) else { return };
-        let execution = self.dispatcher.execution().clone();
-        let host = self.dispatcher.ports();
-        let withheld = host.backends().withheld_from(None);
-        let bounds = host.bounds().clone();
-        let notifier = Notifier { layout: &self.layout, execution: &execution, bounds: &bounds, withheld: &withheld };
-        for event in notifier.tell(&call).await {
-            // The report stands; that this line is missing changes nothing.
-            let _ = self.dispatcher.record(event);
-        }
-    }
+/// Tells people of a call, and gives what came of it.
+async fn tell(host: &Host<'_>, layout: &Layout, execution: &ExecutionId, call: &Call) -> Vec<Event> {
+    let withheld = host.backends().withheld_from(None);
+    Notifier { layout, execution, bounds: host.bounds(), withheld: &withheld }.tell(call).await
 }

@@ -20,7 +20,7 @@ pub use existing::{Story, present, refuse_foreign, story};
 pub use listener::Listener;
 pub use ports::{Ports, Start};
 pub use projection::Remedy;
-pub use session::{Mode, Opening};
+pub use session::{Mode, Opening, PinnedText};
 pub(super) use session::{start_over, take_over};
 
 use std::time::Duration;
@@ -30,7 +30,7 @@ use super::decide::{Attempt, Live, Rules, Running, Step, Stop, Survey, concludes
 use super::stage::Fact;
 use crate::contract::{ExecutionId, Phase};
 use crate::events::{Event, Observation, RunEnd, State};
-use crate::store::{Journal, Layout, StoreError, write_report};
+use crate::store::{Journal, Layout, StoreError, report_paths, write_report};
 use crate::system::clock::Moment;
 use crate::system::files::Stamp;
 
@@ -319,6 +319,8 @@ impl<P: Ports> Dispatcher<P> {
                 self.project(checkpoint.phase)?;
             }
             Event::Escalated { number, report, .. } => {
+                let paths = report_paths(&self.layout, &report.execution_id, *number);
+                self.make_room_for(&[&paths.markdown, &paths.yaml])?;
                 write_report(&self.layout, report, *number)?;
                 self.restore_signals()?;
                 self.sync_projections()?;

@@ -1,12 +1,15 @@
 //! Keeps what lies in the workspace as the journal has it: what a phase, git or a power cut took is written again, and what
 //! somebody put there does not count.
 
+use std::path::Path;
+
 use super::{Dispatcher, Ports, Stamps};
 use crate::contract::{Phase, PhaseExit};
 use crate::events::{Event, Found, State};
 use crate::runner::RunError;
 use crate::store::{
-    Layout, Mismatch, compare, make_room, make_room_for_folders, project_all, put_aside, report_paths, write_checkpoint,
+    Layout, Mismatch, compare, make_room, make_room_for_folders, project_all, put_aside, report_paths, was_put_aside,
+    write_checkpoint,
 };
 
 /// What a human wants done about checkpoints that are not as the journal has them.
@@ -97,8 +100,18 @@ impl<P: Ports> Dispatcher<P> {
     /// Puts aside what lies in the place of the folders of the projections and is no folder of ours.
     fn make_room_for_folders(&mut self) -> Result<(), RunError> {
         for folder in make_room_for_folders(&self.layout)? {
-            let text = format!("{} was no folder; it is put aside, into .loa-run/archive/ignored", folder.display());
-            self.notice(text);
+            self.notice(was_put_aside(&folder));
+        }
+        Ok(())
+    }
+
+    /// Puts aside what lies in the place of files that are written now, or of their folders, and says so.
+    pub(super) fn make_room_for(&mut self, paths: &[&Path]) -> Result<(), RunError> {
+        self.make_room_for_folders()?;
+        for path in paths {
+            for moved in make_room(&self.layout, path)? {
+                self.notice(was_put_aside(&moved));
+            }
         }
         Ok(())
     }
@@ -116,8 +129,7 @@ impl<P: Ports> Dispatcher<P> {
     pub(super) fn project(&mut self, phase: Phase) -> Result<(), RunError> {
         let Some(checkpoint) = self.journal.state().checkpoints.get(&phase).cloned() else { return Ok(()) };
         let path = self.layout.checkpoint(phase);
-        self.make_room_for_folders()?;
-        make_room(&self.layout, &path)?;
+        self.make_room_for(&[&path])?;
         write_checkpoint(&self.layout, &checkpoint)?;
         let index = Phase::ALL.iter().position(|other| *other == phase);
         if let Some(known) = index.and_then(|index| self.stamps.get_mut(index)) {

@@ -1,6 +1,5 @@
 //! Begins a session: finds or makes the execution to work on, and puts right what lies in the workspace.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -9,14 +8,14 @@ use super::existing::{Existing, fresh_execution, of_checkpoints, taken_over};
 use super::projection::{Remedy, check};
 use super::{Dispatcher, Ports, Thinking};
 use crate::contract::{ExecutionId, SessionId};
-use crate::events::{Event, RecordedOverride, RunOrigin, RunStatus, State, Waiting};
+use crate::events::{Event, PinnedFile, RecordedOverride, RunOrigin, RunStatus, State, Waiting};
 use crate::policy::check_limits;
 use crate::runner::decide::{Live, Rules};
 use crate::runner::stage::context::context_state;
 use crate::runner::{PlanError, RunError};
 use crate::store::{
-    Earlier, Journal, Layout, Place, Recorded, RunStore, StoreError, archive, make_room, project_all,
-    read_context_state, retire_format1, write_context_state, write_operator,
+    Claimed, Earlier, Journal, Layout, Place, Recorded, RunStore, StoreError, archive, project_all, read_context_state,
+    retire_format1, was_put_aside, write_context_state, write_operator,
 };
 use crate::system::clock::{self, Moment};
 use crate::system::process::own_id;
@@ -32,13 +31,22 @@ pub enum Mode {
     Resume(Option<Remedy>),
 }
 
+/// A file that is taken for an execution, with what stands in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PinnedText {
+    /// The file.
+    pub file: PinnedFile,
+    /// What stands in it; `None` where there is no such file.
+    pub text: Option<String>,
+}
+
 /// What a session begins with.
 #[derive(Debug)]
 pub struct Opening {
     /// The store, which is claimed.
     pub store: Box<dyn RunStore>,
-    /// Where the workspace was before, when it moved.
-    pub moved_from: Option<PathBuf>,
+    /// What the claim found.
+    pub claimed: Claimed,
     /// The workspace.
     pub layout: Layout,
     /// What is decided by.
@@ -49,6 +57,10 @@ pub struct Opening {
     pub origin: RunOrigin,
     /// What the command line said over the configuration, now and before; kept for the next resume.
     pub overrides: Vec<RecordedOverride>,
+    /// What that comes from, where it is taken for this execution now; empty to go on with what was taken before.
+    pub pinned: Vec<PinnedText>,
+    /// What there is to say about that.
+    pub notices: Vec<String>,
     /// Whether an execution is begun or continued.
     pub mode: Mode,
     /// The name of an execution that begins now.
@@ -72,7 +84,8 @@ impl<P: Ports> Dispatcher<P> {
     /// [`RunError`]: the execution that is there does not fit the mode, something on disk is not valid or cannot be
     /// written. Nothing was started then.
     pub fn open(opening: Opening, mut ports: P) -> Result<Self, RunError> {
-        let Opening { store, moved_from, layout, rules, thinking, origin, overrides, mode, fresh } = opening;
+        let Opening { store, claimed, layout, rules, thinking, origin, overrides, pinned, notices, mode, fresh } =
+            opening;
         let now = ports.now();
         let phases = rules.plan.phases();
         let (of_plan, from, over) = (phases.clone(), origin.clone(), overrides.clone());
@@ -95,19 +108,41 @@ impl<P: Ports> Dispatcher<P> {
         }
         let pid = own_id();
         dispatcher.record(Event::SessionStarted { session, pid, resumed, swept, phases, origin, overrides })?;
-        for stray in strays {
-            let text = format!("{stray} may be left of the session that died: look at it, and end it if it is");
+        dispatcher.pin(pinned)?;
+        let left = |stray| format!("{stray} may be left of the session that died: look at it, and end it if it is");
+        for text in notices.into_iter().chain(strays.into_iter().map(left)) {
             dispatcher.record(Event::Notice { text })?;
         }
-        if let Some(from) = moved_from {
-            dispatcher.record(Event::WorkspaceMoved { from })?;
-        }
         let remedy = if let Mode::Resume(remedy) = mode { remedy } else { None };
-        dispatcher.prepare(resumed, remedy, now.wall())?;
-        Ok(dispatcher)
+        // The session has begun, so an error ends it, and is its last event.
+        match dispatcher.prepare(claimed, resumed, remedy, now.wall()) {
+            Ok(()) => Ok(dispatcher),
+            Err(error) => Err(dispatcher.failed(error)),
+        }
     }
 
-    fn prepare(&mut self, resumed: bool, remedy: Option<Remedy>, now: Timestamp) -> Result<(), RunError> {
+    /// Takes files for this execution, which goes on with them. First their texts: an event never names one that is not kept.
+    fn pin(&mut self, pinned: Vec<PinnedText>) -> Result<(), RunError> {
+        for text in pinned.iter().filter_map(|pinned| pinned.text.as_ref()) {
+            self.journal.keep(text)?;
+        }
+        let files: Vec<PinnedFile> = pinned.into_iter().map(|pinned| pinned.file).collect();
+        if files.is_empty() { Ok(()) } else { self.record(Event::ConfigurationPinned { files }) }
+    }
+
+    fn prepare(
+        &mut self,
+        claimed: Claimed,
+        resumed: bool,
+        remedy: Option<Remedy>,
+        now: Timestamp,
+    ) -> Result<(), RunError> {
+        if let Some(from) = claimed.moved_from {
+            self.record(Event::WorkspaceMoved { from })?;
+        }
+        for folder in claimed.put_aside {
+            self.notice(was_put_aside(&folder));
+        }
         let flags: Vec<&str> = self.journal.state().overrides.iter().map(RecordedOverride::flag_alone).collect();
         if resumed && !flags.is_empty() {
             let text = format!("going on with {}", flags.join(" "));
@@ -133,8 +168,8 @@ impl<P: Ports> Dispatcher<P> {
 
     /// A context state that is missing, or that a power cut tore, is made again of what the journal knows.
     fn restore_context_state(&mut self, now: Timestamp) -> Result<(), RunError> {
-        make_room(&self.layout, &self.layout.context_state())?;
-        make_room(&self.layout, &self.layout.operator())?;
+        let (context, operator) = (self.layout.context_state(), self.layout.operator());
+        self.make_room_for(&[&context, &operator])?;
         let there = match read_context_state(&self.layout) {
             Err(StoreError::Invalid { .. }) => None,
             there => there?,

@@ -20,7 +20,7 @@ use crate::runner::agent::TICK;
 use crate::runner::decide::{Attempt, Stop, Words};
 use crate::runner::session::SESSION_VARIABLE;
 use crate::runner::{Backends, Bounds, RunError, Stage, Work};
-use crate::store::{Layout, Place};
+use crate::store::{Layout, Place, make_room, was_put_aside};
 use crate::system::clock;
 use crate::system::files::{self as host_files, Privacy};
 use crate::system::guard::Guard;
@@ -106,7 +106,7 @@ impl StageTask {
         stops: mpsc::UnboundedReceiver<Stop>,
     ) -> Result<Self, RunError> {
         let stage = &order.stage;
-        let paths = StageFiles::prepare(layout, stage, order.attempt)?;
+        let paths = StageFiles::prepare((layout, place), &order.execution, stage, order.attempt)?;
         let identity = Identity { execution: &order.execution, session: &order.session, attempt: order.attempt };
         let variables = environment(&identity, stage, bounds, layout.workspace(), &paths);
         let log = place.log(&order.execution, stage.phase, order.attempt);
@@ -146,15 +146,20 @@ impl StageTask {
 
     async fn attempt(mut self) -> Result<Attempt, RunError> {
         let end = self.work().await?;
+        self.restore_folder().await?;
         let log = self.log.close()?;
         let (phase, attempt) = (self.order.stage.phase, self.order.attempt);
         let copy = self.layout.log(phase, attempt);
-        if let Some(log) = log
-            && let Err(error) = host_files::copy(&log, &copy, Privacy::Private)
-        {
+        if let Some(log) = log {
+            let moved = make_room(&self.layout, &copy).unwrap_or_default();
+            let copied = host_files::copy(&log, &copy, Privacy::Private);
             // The log itself is with the state; `loa-run logs` reads that.
-            let text = format!("{phase}: its log has no copy in the workspace: {error}: {}", error.source);
-            self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
+            let missing = copied
+                .err()
+                .map(|error| format!("{phase}: its log has no copy in the workspace: {error}: {}", error.source));
+            for text in moved.iter().map(|path| was_put_aside(path)).chain(missing) {
+                self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
+            }
         }
         let (result, result_refused) = match self.paths.read_result(&self.bounds.redactor) {
             Ok(result) => (result, None),
@@ -277,14 +282,21 @@ impl StageTask {
 
     /// Looks at the files that the stage exchanges with us.
     pub(super) async fn look(&mut self) -> Result<(), RunError> {
-        if self.paths.restore()? {
-            let phase = self.order.stage.phase;
-            let text = format!("{phase}: the folder of its results and signals was taken away; it is made again");
-            self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
-        }
+        self.restore_folder().await?;
         let now = self.stamp();
         self.context.look(now).await?;
         self.pass_on().await;
+        Ok(())
+    }
+
+    async fn restore_folder(&mut self) -> Result<(), RunError> {
+        if self.paths.restore()? {
+            let phase = self.order.stage.phase;
+            let text = format!(
+                "{phase}: the folder of its results and signals was taken away; it is made again, and what was in it is lost"
+            );
+            self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
+        }
         Ok(())
     }
 

@@ -13,10 +13,10 @@ use crate::contract::{ExecutionId, PhaseResult, SessionId, Signal};
 use crate::diag::Budget;
 use crate::policy::{Redactor, effort};
 use crate::runner::session::SESSION_VARIABLE;
-use crate::runner::{Bounds, Stage};
+use crate::runner::{Bounds, RunError, Stage};
 use crate::schema::{Checker, PHASE_RESULT};
-use crate::store::Layout;
-use crate::system::files::{self, FileError};
+use crate::store::{Layout, Place, make_folder};
+use crate::system::files::{self, FileError, Privacy};
 
 /// The most bytes of a result file that are read.
 const LONGEST_RESULT: u64 = 4 * 1024 * 1024;
@@ -26,19 +26,32 @@ const LONGEST_SIGNAL: usize = 64 * 1024;
 /// The paths of one attempt.
 #[derive(Debug, Clone)]
 pub(super) struct StageFiles {
-    workspace: PathBuf,
+    /// What has to be there for the folder to be made again: the workspace, or the folder of the state.
+    home: PathBuf,
     pub(super) result: PathBuf,
     pub(super) signals: PathBuf,
     pub(super) events: PathBuf,
 }
 
 impl StageFiles {
-    /// Makes a fresh folder for the attempt, without signals and result in it.
-    pub(super) fn prepare(layout: &Layout, stage: &Stage, attempt: u32) -> Result<Self, FileError> {
-        let folder = layout.stage(stage.phase, attempt);
-        files::empty_folder(&folder)?;
+    /// Makes a fresh folder for the attempt, without signals and result in it: with the state, where no phase cleans up.
+    /// For an agent it lies in the workspace, because its sandbox or its container may let it write nowhere else.
+    pub(super) fn prepare(
+        (layout, place): (&Layout, &Place),
+        execution: &ExecutionId,
+        stage: &Stage,
+        attempt: u32,
+    ) -> Result<Self, RunError> {
+        let (home, folder, privacy) = if stage.agent().is_some() {
+            let folder = layout.stage(stage.phase, attempt);
+            make_folder(layout, &folder)?;
+            (layout.workspace().to_path_buf(), folder, Privacy::Shared)
+        } else {
+            (place.run(execution), place.stage(execution, stage.phase, attempt), Privacy::Private)
+        };
+        files::empty_folder(&folder, privacy)?;
         Ok(Self {
-            workspace: layout.workspace().to_path_buf(),
+            home,
             result: folder.join("result.json"),
             signals: folder.join("signals.jsonl"),
             events: folder.join("events.jsonl"),
@@ -49,7 +62,7 @@ impl StageFiles {
     pub(super) fn restore(&self) -> Result<bool, FileError> {
         let folder = self.signals.parent().unwrap_or(&self.signals);
         // A workspace that was itself moved away is not made again: that would only be in the way of what comes back.
-        if folder.exists() || !self.workspace.is_dir() {
+        if folder.is_dir() || !self.home.is_dir() {
             return Ok(false);
         }
         files::ensure_folder(folder)?;
@@ -194,7 +207,7 @@ impl SignalReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::files::{Appender, Privacy};
+    use crate::system::files::Appender;
 
     #[test]
     fn half_lines_wait_and_nonsense_is_named() {

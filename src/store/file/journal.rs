@@ -198,6 +198,10 @@ impl OpenJournal {
         Ok(self.file.sync()?)
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(super) fn head(&self) -> &Head {
         &self.head
     }

@@ -5,12 +5,11 @@
 //! programs of format 1 take and in which the holder is named for those who see the workspace alone.
 
 use std::fmt::Debug;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::store::{Layout, Place, StoreError};
+use crate::store::{Claimed, Layout, Place, StoreError, make_folder};
 use crate::system::clock;
 use crate::system::disk::Held;
 use crate::system::lock::{Holder, LockError};
@@ -25,19 +24,20 @@ const LOOK: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) struct Lease {
     state: Box<dyn Held>,
+    since: Timestamp,
     _folder: Box<dyn Debug + Send + Sync>,
     note: Option<Box<dyn Held>>,
 }
 
 impl Lease {
     /// Takes all three, or says who has them. The folder's comes first, and nothing is written before it is taken. A
-    /// patient claimant waits for a holder that is about to let go. Returns where the workspace was before, when it moved.
+    /// patient claimant waits for a holder that is about to let go.
     pub(super) fn take(
         place: &mut Place,
         layout: &Layout,
         now: Timestamp,
         patient: bool,
-    ) -> Result<(Self, Option<PathBuf>), StoreError> {
+    ) -> Result<(Self, Claimed), StoreError> {
         let began = clock::now();
         loop {
             let held = match Self::try_take(place, layout, now) {
@@ -53,7 +53,7 @@ impl Lease {
         }
     }
 
-    fn try_take(place: &mut Place, layout: &Layout, now: Timestamp) -> Result<(Self, Option<PathBuf>), StoreError> {
+    fn try_take(place: &mut Place, layout: &Layout, now: Timestamp) -> Result<(Self, Claimed), StoreError> {
         let Some(folder) = layout.disk().lock_folder(layout.workspace())? else {
             let holder = match place.disk().holder(&place.lock())? {
                 Some(holder) => Some(holder),
@@ -63,7 +63,7 @@ impl Lease {
         };
         // Whoever held it until now may have begun here, under an id that was not known when we looked.
         *place = place.found_again()?;
-        layout.disk().ensure_folder(&layout.run())?;
+        let put_aside = make_folder(layout, &layout.run())?;
         let moved_from = place.establish()?;
         let state = place.disk().lock(&place.lock(), now)?;
         // One that another user left, or that is no file, cannot be used; the other two witnesses stand.
@@ -71,7 +71,7 @@ impl Lease {
             Err(LockError::File(_)) => None,
             note => Some(note?),
         };
-        Ok((Self { state, _folder: folder, note }, moved_from))
+        Ok((Self { state, since: now, _folder: folder, note }, Claimed { moved_from, put_aside }))
     }
 
     /// Who works on the workspace; `None` when nobody does.
@@ -86,9 +86,16 @@ impl Lease {
         Ok(layout.disk().is_folder_locked(layout.workspace())?.then_some(unnamed))
     }
 
-    /// Whether the lock's file still has its name.
-    pub(super) fn is_held(&self) -> bool {
-        self.state.has_its_name()
+    /// Makes the lock's file again where somebody took it away: the other witnesses still stand. Whoever has locked another
+    /// file of that name meanwhile is the owner now.
+    ///
+    /// # Errors
+    /// [`LockError::Held`] by that owner; [`LockError::File`] when the folder of the state is gone, too.
+    pub(super) fn hold_on(&mut self, place: &Place) -> Result<(), LockError> {
+        if !self.state.has_its_name() {
+            self.state = place.disk().lock(&place.lock(), self.since)?;
+        }
+        Ok(())
     }
 
     /// Lets whoever waits know that this owner is about to let go.

@@ -16,10 +16,13 @@ use super::format::bytes;
 use super::layout::folder_name;
 use super::{Claimed, Durability, Layout, Place, Recorded, RunStore, StoreError, Summary};
 use crate::contract::ExecutionId;
-use crate::events::{Envelope, State};
+use crate::events::{Envelope, PinnedFile, State};
 use crate::system::disk::Disk;
-use crate::system::files::Privacy;
-use crate::system::lock::Holder;
+use crate::system::files::{FileError, Privacy};
+use crate::system::lock::{Holder, LockError};
+
+/// The folder beside a journal in which texts are kept.
+const KEPT: &str = "pinned";
 
 /// Executions as files under a [`Place`].
 #[derive(Debug)]
@@ -109,12 +112,12 @@ impl FileStore {
 impl RunStore for FileStore {
     fn claim(&mut self, now: Timestamp, patient: bool) -> Result<Claimed, StoreError> {
         if self.lease.is_some() {
-            return Ok(Claimed { moved_from: None });
+            return Ok(Claimed::default());
         }
-        let (lease, moved_from) = Lease::take(&mut self.place, &self.layout, now, patient)?;
+        let (lease, claimed) = Lease::take(&mut self.place, &self.layout, now, patient)?;
         self.lease = Some(lease);
         self.clear_up()?;
-        Ok(Claimed { moved_from })
+        Ok(claimed)
     }
 
     fn say_ending(&mut self) {
@@ -221,20 +224,42 @@ impl RunStore for FileStore {
         journal.append(envelopes, durability == Durability::Synced)
     }
 
+    fn keep(&mut self, text: &str) -> Result<(), StoreError> {
+        self.held()?;
+        let journal = self.journal.as_ref().expect("an execution is begun or opened before anything is kept with it");
+        let folder = journal.path().with_file_name(KEPT);
+        self.disk().ensure_private_folder(&folder)?;
+        let path = folder.join(PinnedFile::digest(text));
+        if self.disk().kind(&path).is_some() {
+            return Ok(());
+        }
+        Ok(self.disk().write_durably(&path, text.as_bytes(), Privacy::Private)?)
+    }
+
+    fn kept(&self, execution: &ExecutionId, digest: &str) -> Result<Option<String>, StoreError> {
+        let path = self.place.run(execution).join(KEPT).join(digest);
+        let text = bytes(self.disk(), &path)?.and_then(|bytes| String::from_utf8(bytes).ok());
+        Ok(text.filter(|text| PinnedFile::digest(text) == digest))
+    }
+
     fn head(&self) -> Head {
         self.journal.as_ref().map(|journal| journal.head().clone()).unwrap_or_default()
     }
 }
 
 impl FileStore {
-    fn held(&self) -> Result<(), StoreError> {
-        match &self.lease {
-            Some(lease) if lease.is_held() => Ok(()),
-            // Somebody took the lock's file away; whoever made a new one has the higher epoch.
-            _ => {
+    fn held(&mut self) -> Result<(), StoreError> {
+        let lease = self.lease.as_mut().expect("whoever writes has claimed the workspace");
+        match lease.hold_on(&self.place) {
+            Err(LockError::Held { .. }) => {
                 let newest = self.current().ok().flatten();
                 Err(StoreError::Superseded { epoch: newest.map_or(0, |recorded| recorded.state.epoch) })
             }
+            Err(LockError::File(error)) if error.is_not_found() => {
+                let source = std::io::Error::other("somebody removed it while a run worked here");
+                Err(FileError { action: "go on with", path: self.place.folder(), source }.into())
+            }
+            held => Ok(held?),
         }
     }
 }

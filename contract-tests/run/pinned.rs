@@ -1,0 +1,134 @@
+//! What an execution was begun with counts to its end, whatever phases write meanwhile: configuration, plan, and where the
+//! state lies.
+
+use super::Workspace;
+use super::workspace::Ran;
+
+/// All phases configured; `implementation` does what `evil` says the first time, and calls a human.
+fn configured(evil: &str) -> Workspace {
+    let workspace = Workspace::new(&[]);
+    workspace.write("../evil", evil);
+    workspace.config(
+        "runtime:
+  phases:
+    preflight: { skip: true }
+    discovery: { skip: true }
+    design: { command: 'echo design >> ran' }
+    implementation: { command: 'echo implementation >> ran; test -e ../second || { touch ../second; sh ../evil; exit 2; }' }
+    audit: { command: 'echo audit >> ran', verify: 'echo gate >> ran' }
+    submit: { skip: true }
+    deploy: { command: 'echo deploy >> ran' }
+    learning: { skip: true }
+",
+    );
+    workspace
+}
+
+/// The run up to the call, its answer, and the session behind it.
+fn interrupted(workspace: &Workspace) -> Ran {
+    workspace.loa(&["run"]).exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume()
+}
+
+#[test]
+fn what_a_phase_writes_into_the_configuration_loosens_nothing_after_an_interruption() {
+    for (evil, keys) in [
+        (
+            "echo 'autonomous_agent: { require_human_deploy_approval: false }' >> .loa.config.yaml",
+            "autonomous_agent.require_human_deploy_approval",
+        ),
+        ("sed -i 's/ audit: .*/ audit: { skip: true }/' .loa.config.yaml", "runtime.phases.audit.skip"),
+        ("sed -i 's/, verify.*/ }/' .loa.config.yaml", "runtime.phases.audit.verify"),
+        ("echo '{' > .loa.config.yaml", "not valid"),
+        ("rm .loa.config.yaml", "not valid"),
+        (
+            "mkdir -p .config/loa-run; echo 'runtime: { retry: { max: 0 } }' > .config/loa-run/config.yaml",
+            "runtime.retry.max",
+        ),
+        (r#"mkdir .ralph; echo '{"runtime": {"backend": "codex"}}' > .ralph/config.json"#, "runtime.backend"),
+    ] {
+        let workspace = configured(evil);
+        interrupted(&workspace).exits(2).says(&["is not what this execution began with", keys]);
+        assert_eq!(workspace.ran(), ["design", "implementation", "implementation", "audit", "gate"], "{evil}");
+        assert!(workspace.reports()[1]["trigger"] == "manual", "deploy waits for an approval: {evil}");
+        let told = workspace.loa(&["journal"]).exits(0).stdout;
+        assert!(told.contains("configuration_pinned") && told.contains("began with"), "{evil}: {told}");
+        assert!(!told.contains("echo gate"), "what stands in a configuration is not shown: {told}");
+    }
+}
+
+#[test]
+fn what_a_phase_writes_into_the_plan_changes_nothing_and_another_plan_is_compared() {
+    let workspace = Workspace::only(&[
+        ("design", "test -f ../second || { touch ../second; cp ../evil plan.json; exit 2; }"),
+        ("audit", "true"),
+    ]);
+    let evil = |id: &str| serde_json::json!({ "id": id, "command": "echo evil >> ran" });
+    workspace.write("../evil", &serde_json::json!({ "phases": [evil("design"), evil("audit")] }).to_string());
+    workspace.run().exits(2);
+    assert!(workspace.read("plan.json").contains("evil"), "{}", workspace.read("plan.json"));
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    // A copy elsewhere is another plan, and its audit another one.
+    std::fs::copy(workspace.path("plan.json"), workspace.path("copy.json")).expect("copied");
+    workspace.loa(&["resume", "--plan", "copy.json"]).exits(2).says(&["audit does something else", "--weaker"]);
+    workspace
+        .loa(&["resume", "--plan", "plan.json"])
+        .exits(0)
+        .says(&["plan.json is not what this execution began with"]);
+    assert_eq!(workspace.ran(), ["design", "design", "audit"]);
+}
+
+#[test]
+fn a_new_configuration_is_taken_when_somebody_wants_it_and_a_weaker_one_when_exactly_that_is_named() {
+    let workspace = configured("true");
+    workspace.loa(&["run"]).exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    let text = workspace.read(".loa.config.yaml");
+    workspace.config(&text.replace("echo gate >> ran", "echo other-gate >> ran"));
+    let refused = workspace.loa(&["resume", "--config", "new"]).exits(2);
+    let refused = refused.says(&["the gate of audit is `sh -c echo other-gate >> ran`", "--config new --weaker "]);
+    let code = refused.stderr.split("--weaker ").nth(1).expect("a code").get(..8).expect("eight digits").to_owned();
+    workspace.loa(&["resume", "--config", "new", "--weaker", "00000000"]).exits(2);
+    // It names this configuration and no other.
+    let weaker = text.replace("echo gate >> ran", "true");
+    workspace.config(&weaker);
+    workspace.loa(&["resume", "--config", "new", "--weaker", &code]).exits(2);
+    workspace.config(&text.replace("echo gate >> ran", "echo other-gate >> ran"));
+    workspace.loa(&["resume", "--config", "new", "--weaker", &code]).exits(2).says(&["somebody agreed to this"]);
+    assert_eq!(workspace.ran(), ["design", "implementation", "implementation", "audit", "other-gate"]);
+    // From now on that one is pinned; what asks for no less needs no code.
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.config(
+        &workspace
+            .read(".loa.config.yaml")
+            .replace("learning: { skip: true }", "learning: { command: 'echo learnt >> ran' }"),
+    );
+    workspace.loa(&["resume", "--config", "new"]).exits(0).says(&["no gate, approval or bound got weaker"]);
+    assert_eq!(workspace.ran()[5..], ["deploy", "learnt"]);
+}
+
+#[test]
+fn an_execution_is_found_whatever_a_phase_writes_about_where_its_state_lies() {
+    for (before, evil) in [
+        ("{}", "echo 'runtime: { state: ../evil }' > .loa.config.yaml"),
+        ("runtime: { state: ../mine }\n", "rm .loa.config.yaml"),
+        ("runtime: { state: ../mine }\n", "sed -i s/mine/evil/ .loa.config.yaml"),
+    ] {
+        let script = format!("test -e ../second && exit 0; touch ../second; {evil}; exit 2");
+        let workspace = Workspace::only(&[("design", &script), ("audit", "true")]);
+        workspace.config(before);
+        workspace.run().exits(2);
+        let shown = workspace.loa(&["status"]).exits(0).says(&["the state of this execution is in"]);
+        assert!(shown.stdout.contains("escalated"), "{}", shown.stdout);
+        workspace.run().exits(2).says(&["is not finished"]);
+        workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+        workspace.resume().exits(0);
+        assert!(workspace.loa(&["status"]).exits(0).stdout.contains("completed"), "{evil}");
+        assert_eq!(workspace.ran(), ["design", "design", "audit"]);
+        assert!(!workspace.path("../evil").exists(), "{evil}");
+        // The next one begins where the configuration says.
+        workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(0);
+        assert_eq!(workspace.loa(&["runs"]).exits(0).stdout.lines().count(), 1, "{evil}");
+    }
+}

@@ -1,0 +1,244 @@
+//! The files that settings and plan come from: those that the execution began with, or those that lie there now.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::args::{LoaRun, Which};
+use super::given::{Here, bounds, origin, planned, recorded_origin, selection};
+use super::refusal::of_run;
+use crate::cli::{ExitStatus, Failure};
+use crate::config::{ConfigFiles, Explained, FileRole, OnDisk, Settings, Source};
+use crate::contract::ExecutionId;
+use crate::diag::Budget;
+use crate::events::{PinnedFile, PinnedRole, RunOrigin, RunStatus, State};
+use crate::runner::{PinnedText, Plan, Selection, weaker};
+use crate::store::RunStore;
+use crate::system::files::{self, FileError};
+
+/// How many keys of a changed configuration are named.
+const NAMED: usize = 5;
+
+/// Reads the files, and keeps what was read.
+#[derive(Debug)]
+pub(super) struct Files {
+    workspace: PathBuf,
+    pinned: Vec<PinnedText>,
+    read: RefCell<Vec<PinnedText>>,
+}
+
+impl Files {
+    /// Those that lie there now.
+    pub(super) fn on_disk(here: &Here) -> Self {
+        let (workspace, pinned, read) = (here.layout.workspace().to_path_buf(), Vec::new(), RefCell::default());
+        Self { workspace, pinned, read }
+    }
+
+    /// Those that an unfinished execution began with; those that lie there now where none were pinned.
+    pub(super) fn of(here: &Here, state: Option<&State>) -> Result<Self, Failure> {
+        let open = state.filter(|state| !matches!(state.status, RunStatus::Completed | RunStatus::Aborted));
+        let text = |execution: &ExecutionId, file: &PinnedFile| {
+            let Some(digest) = &file.sha256 else { return Ok(None) };
+            let kept = here.store.kept(execution, digest).map_err(|error| of_run(error.into()))?;
+            kept.map(Some).ok_or_else(|| gone(file))
+        };
+        let pinned = open.into_iter().flat_map(|state| state.pinned.iter().map(|file| (&state.execution_id, file)));
+        let pinned =
+            pinned.map(|(execution, file)| Ok(PinnedText { file: file.clone(), text: text(execution, file)? }));
+        Ok(Self { pinned: pinned.collect::<Result<_, Failure>>()?, ..Self::on_disk(here) })
+    }
+
+    /// The same with the plan as it lies there now.
+    fn with_plan_of_disk(mut self) -> Self {
+        self.pinned.retain(|pinned| pinned.file.role != PinnedRole::Plan);
+        self
+    }
+
+    /// Whether an execution goes on with what it began with.
+    fn are_pinned(&self) -> bool {
+        !self.pinned.is_empty()
+    }
+
+    /// What stands in the plan's file.
+    pub(super) fn plan(&self, path: &Path) -> Result<Vec<u8>, FileError> {
+        let bytes = match self.pinned_text(PinnedRole::Plan) {
+            Some(text) => text.into_bytes(),
+            None => files::read(path, Budget::default().bytes)?,
+        };
+        self.keep(PinnedRole::Plan, path, Some(&bytes));
+        Ok(bytes)
+    }
+
+    /// What was read, to be pinned.
+    pub(super) fn taken(&self) -> Vec<PinnedText> {
+        self.read.borrow().clone()
+    }
+
+    fn pinned_text(&self, role: PinnedRole) -> Option<String> {
+        self.pinned.iter().find(|pinned| pinned.file.role == role)?.text.clone()
+    }
+
+    fn keep(&self, role: PinnedRole, path: &Path, bytes: Option<&[u8]>) {
+        let path = path.strip_prefix(&self.workspace).unwrap_or(path).to_path_buf();
+        let text = bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        let sha256 = text.as_deref().map(PinnedFile::digest);
+        let mut read = self.read.borrow_mut();
+        read.retain(|known| known.file.role != role);
+        read.push(PinnedText { file: PinnedFile { role, path, sha256 }, text });
+    }
+
+    /// The files that are not as they were pinned.
+    fn changed(&self) -> Vec<&PinnedFile> {
+        let is_changed = |file: &&PinnedFile| {
+            let now = files::read(&file.place(&self.workspace), Budget::default().bytes).ok();
+            now.map(|bytes| PinnedFile::digest(&String::from_utf8_lossy(&bytes))) != file.sha256
+        };
+        self.pinned.iter().map(|pinned| &pinned.file).filter(is_changed).collect()
+    }
+}
+
+impl ConfigFiles for Files {
+    fn read(&self, role: FileRole, path: &Path) -> Result<Option<Source>, FileError> {
+        let pinned_role = match role {
+            FileRole::Workspace => PinnedRole::Configuration,
+            FileRole::User => PinnedRole::UserConfiguration,
+            FileRole::OldHome => PinnedRole::OldHome,
+            FileRole::OldProject => PinnedRole::OldProject,
+        };
+        let source = if self.are_pinned() {
+            let text = self.pinned_text(pinned_role);
+            text.map(|text| Source { path: path.to_path_buf(), bytes: text.into_bytes() })
+        } else {
+            OnDisk.read(role, path)?
+        };
+        self.keep(pinned_role, path, source.as_ref().map(|source| &source.bytes[..]));
+        Ok(source)
+    }
+}
+
+/// Which configuration and plan somebody wants an execution to go on with.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Wish<'a> {
+    /// The plan, when it moved.
+    pub(super) plan: Option<&'a Path>,
+    pub(super) which: Which,
+    /// The code of what is weaker, and wanted all the same.
+    pub(super) weaker: Option<&'a str>,
+}
+
+/// What an execution goes on with.
+pub(super) struct Resumed {
+    pub(super) origin: RunOrigin,
+    pub(super) settings: Settings,
+    pub(super) plan: Plan,
+    /// The files, where it did not begin with them.
+    pub(super) pinned: Vec<PinnedText>,
+    /// What there is to say about that.
+    pub(super) notices: Vec<String>,
+}
+
+/// The settings and the plan for a `resume`.
+pub(super) fn planned_for_resume(here: &Here, args: &LoaRun, wish: Wish<'_>) -> Result<Resumed, Failure> {
+    let state = here.present()?;
+    let before = recorded_origin(here)?;
+    let origin = wish.plan.map_or_else(|| Ok(before.clone()), |plan| origin(Some(plan)))?;
+    let phases = selection(state.as_ref());
+    let began = match Files::of(here, state.as_ref()) {
+        Err(_) if wish.which == Which::New => return anew(here, args, origin, phases, wish.weaker),
+        began => began?,
+    };
+    if !began.are_pinned() {
+        let (settings, plan) = planned(here, args, &origin, phases, &began)?;
+        return Ok(Resumed { origin, settings, plan, pinned: began.taken(), notices: Vec::new() });
+    }
+    let (settings, plan) = planned(here, args, &before, phases, &began)?;
+    let now = match wish.which {
+        Which::New => Files::on_disk(here),
+        Which::Pinned if origin != before => Files::of(here, state.as_ref())?.with_plan_of_disk(),
+        Which::Pinned => {
+            let changed = began.changed();
+            let now = (!changed.is_empty()).then(|| planned(here, args, &origin, phases, &Files::on_disk(here)).ok());
+            let now = now.flatten().map(|(settings, _)| settings);
+            let notices = difference(&changed, &settings, now.as_ref()).into_iter().collect();
+            return Ok(Resumed { origin, settings, plan, pinned: Vec::new(), notices });
+        }
+    };
+    let (new_settings, new_plan) = planned(here, args, &origin, phases, &now)?;
+    let weaker = weaker((&plan, &bounds(&settings)), (&new_plan, &bounds(&new_settings)));
+    let notices = agreed(&weaker, &now.taken(), wish.weaker)?;
+    Ok(Resumed { origin, settings: new_settings, plan: new_plan, pinned: now.taken(), notices })
+}
+
+/// The files of the disk for an execution of which nobody can tell any more what it began with.
+fn anew(
+    here: &Here,
+    args: &LoaRun,
+    origin: RunOrigin,
+    phases: Selection<'_>,
+    code: Option<&str>,
+) -> Result<Resumed, Failure> {
+    let now = Files::on_disk(here);
+    let (settings, plan) = planned(here, args, &origin, phases, &now)?;
+    let unknown = ["nobody can tell what it asked for: what stood in its files is gone from the state".to_owned()];
+    let notices = agreed(&unknown, &now.taken(), code)?;
+    Ok(Resumed { origin, settings, plan, pinned: now.taken(), notices })
+}
+
+/// Without what it began with, nobody can say what the execution was to do.
+fn gone(file: &PinnedFile) -> Failure {
+    let error = format!("what stood in {} when this execution began is gone from its state", file.path.display());
+    Failure::new(ExitStatus::Config, error).hint("`loa-run resume --config new` goes on with what lies there now")
+}
+
+/// A configuration that asks for less than the one before is taken when somebody names exactly that one.
+fn agreed(weaker: &[String], files: &[PinnedText], code: Option<&str>) -> Result<Vec<String>, Failure> {
+    let digests = files.iter().filter_map(|pinned| pinned.file.sha256.as_deref()).collect::<Vec<_>>().join(" ");
+    let expected = PinnedFile::digest(&format!("{}\n{digests}", weaker.join("\n")))[..8].to_owned();
+    if weaker.is_empty() {
+        return Ok(vec!["the configuration was taken anew; no gate, approval or bound got weaker by it".to_owned()]);
+    }
+    if code == Some(&expected) {
+        return Ok(vec![format!(
+            "the configuration was taken anew, and somebody agreed to this: {}",
+            weaker.join("; ")
+        )]);
+    }
+    let list = weaker.join("\n  ");
+    let error = format!("the new configuration asks for less than the one that this execution began with:\n  {list}");
+    Err(Failure::new(ExitStatus::HumanNeeded, error)
+        .hint(format!("if that is wanted: `loa-run resume --config new --weaker {expected}`"))
+        .hint("`loa-run resume` goes on with the configuration that it began with"))
+}
+
+/// What to say of files that an execution does not go on with: their names, and which values of the configuration differ.
+/// The values themselves may be secrets.
+fn difference(changed: &[&PinnedFile], pinned: &Settings, now: Option<&Settings>) -> Option<String> {
+    if changed.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = changed.iter().map(|file| file.path.display().to_string()).collect();
+    let keys = match now {
+        Some(now) => keys_that_differ(&pinned.explain(), &now.explain()),
+        None => " (what it says now is not valid)".to_owned(),
+    };
+    let (names, is) = (names.join(" and "), if names.len() == 1 { "is" } else { "are" });
+    Some(format!(
+        "{names} {is} not what this execution began with{keys}: it goes on with what it began with. `loa-run resume --config new` \
+         takes the new one"
+    ))
+}
+
+fn keys_that_differ(before: &[Explained], now: &[Explained]) -> String {
+    let others = |some: &[Explained], others: &[Explained]| -> Vec<String> {
+        let known = |one: &&Explained| !others.iter().any(|other| other.key == one.key && other.value == one.value);
+        some.iter().filter(known).map(|one| one.key.clone()).collect()
+    };
+    let keys: BTreeSet<String> = others(before, now).into_iter().chain(others(now, before)).collect();
+    let more = keys.len().saturating_sub(NAMED);
+    let named: Vec<String> = keys.into_iter().take(NAMED).collect();
+    match (named.is_empty(), more) {
+        (true, _) => String::new(),
+        (false, 0) => format!(" ({})", named.join(", ")),
+        (false, more) => format!(" ({} and {more} more)", named.join(", ")),
+    }
+}
