@@ -2,6 +2,7 @@
 
 mod authors;
 mod stored;
+mod stories;
 
 use std::fs;
 use std::path::Path;

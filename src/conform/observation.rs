@@ -93,7 +93,8 @@ pub enum ProcessEnd {
     KilledAsPlanned,
     /// It had settled: its report is out, nothing runs, it waits for its human; the judge ended it.
     Waiting,
-    /// By the judge, because nothing had happened for the whole of the step's budget.
+    /// By the judge, because nothing had happened for the whole of the step's budget, or nothing could: a phase hung that
+    /// was to hang in another step, where the judge ends it.
     OutOfBudget,
     /// By the judge, because the largest budget was over although phases still started and ended: nothing is known.
     TooSlow,

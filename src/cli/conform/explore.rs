@@ -84,10 +84,11 @@ pub(super) fn explore(wish: &Explore) -> Result<ExitStatus, Failure> {
         return Err(Failure::new(ExitStatus::Incomplete, format!("{}: {problem}", wish.runtime)));
     }
     let mut told = Told { guide: Guide::new(seed), stories: 0, found: BTreeMap::new() };
-    let search = Search { suite: &suite, candidate, rig: &rig, out: &wish.out };
+    let jobs = NonZero::new(jobs(wish.jobs).0).unwrap_or(NonZero::<usize>::MIN);
+    let search = Search { suite: &suite, candidate, rig: &rig, jobs, out: &wish.out };
     match wish.story {
         Some(number) => search.tell(&mut told, vec![Plot::of(seed, number)])?,
-        None => search.go_on(&mut told, wish, jobs(wish.jobs).0)?,
+        None => search.go_on(&mut told, wish.minutes.get())?,
     }
     shown(wish, seed, &told)?;
     Ok(match interruption.by() {
@@ -109,16 +110,18 @@ struct Search<'a> {
     suite: &'a Suite<RuntimeProfile>,
     candidate: &'a Candidate,
     rig: &'a RigOptions,
+    /// How many stories are told at the same time.
+    jobs: NonZero<usize>,
     out: &'a Path,
 }
 
 impl Search<'_> {
     /// Until the time is over or somebody stops it.
-    fn go_on(&self, told: &mut Told, wish: &Explore, jobs: usize) -> Result<(), Failure> {
-        let limit = Duration::from_secs(wish.minutes.get().saturating_mul(60));
+    fn go_on(&self, told: &mut Told, minutes: u64) -> Result<(), Failure> {
+        let limit = Duration::from_secs(minutes.saturating_mul(60));
         let (mut minute, begun) = (0, clock::now());
         while clock::now().since(begun) < limit && !self.rig.stopped() {
-            let plots = (0..jobs).map(|_| told.guide.draw()).collect();
+            let plots = (0..self.jobs.get()).map(|_| told.guide.draw()).collect();
             self.tell(told, plots)?;
             let passed = clock::now().since(begun).as_secs() / 60;
             if passed > minute {
@@ -132,10 +135,7 @@ impl Search<'_> {
 
     /// Tells stories at the same time, and follows up what was broken in them.
     fn tell(&self, told: &mut Told, plots: Vec<Plot>) -> Result<(), Failure> {
-        let all: Vec<Observation> = std::thread::scope(|scope| {
-            let telling: Vec<_> = plots.iter().map(|plot| scope.spawn(|| self.observe(plot))).collect();
-            telling.into_iter().map(|it| it.join().unwrap_or_default()).collect()
-        });
+        let all = self.observe(&plots);
         for (plot, seen) in plots.into_iter().zip(all) {
             if self.rig.stopped() {
                 return Ok(());
@@ -150,14 +150,23 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn observe(&self, plot: &Plot) -> Observation {
-        self.rig.observe(&plot.case("story"), self.candidate)
+    /// What is seen when these stories are told at the same time, in their order.
+    fn observe(&self, plots: &[Plot]) -> Vec<Observation> {
+        std::thread::scope(|scope| {
+            let tell = |plot: &Plot| self.rig.observe(&plot.case("story"), self.candidate);
+            let telling: Vec<_> = plots.iter().map(|plot| scope.spawn(move || tell(plot))).collect();
+            telling.into_iter().map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        })
     }
 
     /// Tells a story again in which a rule was broken; when it is broken again, makes the story shorter and writes it down.
     fn follow(&self, told: &mut Told, plot: &Plot, rule: Rule) -> Result<(), Failure> {
-        let breaks = |plot: &Plot| Broken::in_story(plot, &self.observe(plot)).filter(|it| it.rule == rule);
-        let Some(mut broken) = breaks(plot) else {
+        let breaks = |plots: &[Plot]| {
+            let all = plots.iter().zip(self.observe(plots));
+            let mut found = all.map(|(plot, seen)| Broken::in_story(plot, &seen).filter(|it| it.rule == rule));
+            found.by_ref().enumerate().find_map(|(number, it)| Some((number, it?)))
+        };
+        let Some((_, mut broken)) = breaks(std::slice::from_ref(plot)) else {
             say(format_args!("  {rule} was broken once and kept the second time; it is not counted"));
             return Ok(());
         };
@@ -165,11 +174,10 @@ impl Search<'_> {
             "  {rule} is broken: {} was expected, {}; it is made shorter",
             broken.expected, broken.observed
         ));
-        let shortest = shrunk(plot, TRIES, |smaller| {
-            let again = breaks(smaller).filter(|_| !self.rig.stopped());
-            let shows = again.is_some();
-            broken = again.unwrap_or_else(|| broken.clone());
-            shows
+        let shortest = shrunk(plot, TRIES, self.jobs, |smaller| {
+            let (number, again) = breaks(smaller).filter(|_| !self.rig.stopped())?;
+            broken = again;
+            Some(number)
         });
         let (name, text) = broken.case(&shortest, self.suite);
         let file = self.out.join(format!("{name}.yaml"));

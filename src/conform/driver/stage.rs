@@ -49,8 +49,16 @@ pub(super) struct Stage {
     pub(super) record: Mutex<Record>,
     /// Whether the runtime's `halt` has answered in this step.
     pub(super) halted: watch::Sender<bool>,
-    /// Told the phase of every attempt that has done all but its last or its waiting.
-    pub(super) reached: UnboundedSender<String>,
+    /// Told of every attempt that has done all but its last or its waiting.
+    pub(super) reached: UnboundedSender<Reached>,
+}
+
+/// An attempt has done all but its last act, or begins to wait.
+#[derive(Debug)]
+pub(super) struct Reached {
+    pub(super) phase: String,
+    /// Whether it does nothing any more until somebody ends it.
+    pub(super) hangs: bool,
 }
 
 impl Stage {
@@ -136,7 +144,7 @@ impl Stage {
             if waits_or_ends && !announced {
                 announced = true;
                 // Nobody listens when the step is over already.
-                let _ = self.reached.send(phase.to_owned());
+                let _ = self.reached.send(Reached { phase: phase.to_owned(), hangs: *act == Act::Hang });
             }
             match act {
                 Act::Exit(code) => return self.exit(attempt, code, probe).await,

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use super::adapter::Adapter;
 use super::program::{accelerated, judge_keys};
 use super::record::Record;
-use super::stage::Stage;
+use super::stage::{Reached, Stage};
 use super::verb::{Watch, end_all};
 use super::work::Way;
 use crate::conform::draw::{Script, draw};
@@ -82,7 +82,7 @@ struct Trial<'a> {
     lab: Lab,
     report: Option<Regex>,
     stage: Arc<Stage>,
-    reached: UnboundedReceiver<String>,
+    reached: UnboundedReceiver<Reached>,
     /// Running since it was first asked.
     adapter: Option<Adapter>,
 }

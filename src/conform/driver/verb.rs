@@ -12,7 +12,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::adapter::Adapter;
-use super::stage::Stage;
+use super::stage::{Reached, Stage};
 use super::work::{self, Halting, Way, Work};
 use crate::conform::census::residents;
 use crate::conform::{Drive, Millis, ProcessEnd};
@@ -53,7 +53,7 @@ impl Call {
 #[derive(Debug)]
 pub(super) struct Watch<'a> {
     pub(super) stage: &'a Arc<Stage>,
-    pub(super) reached: &'a mut UnboundedReceiver<String>,
+    pub(super) reached: &'a mut UnboundedReceiver<Reached>,
     pub(super) budget: Duration,
     pub(super) stop: &'a AtomicBool,
     /// Who is asked for verbs that are no commands.
@@ -74,6 +74,8 @@ const MOST_STARTS: usize = 16;
 enum Cut {
     /// Nothing happened for the whole of the budget.
     Budget,
+    /// A phase hangs, and nobody was to end it in this step: nothing will happen.
+    Hangs,
     /// The largest budget is over, and something still happened within the last one.
     Slow,
     /// One phase was started so often.
@@ -108,12 +110,17 @@ impl Watch<'_> {
                     self.last_words().await;
                     return halted(halting).await.unwrap_or(end);
                 }
-                Some(phase) = self.reached.recv() => {
-                    if plan.kill_during.as_ref() == Some(&phase) {
+                Some(Reached { phase, hangs }) = self.reached.recv() => {
+                    let is_killed = plan.kill_during.as_ref() == Some(&phase);
+                    let is_halted = plan.halt_during.as_ref() == Some(&phase);
+                    if is_killed {
                         work.kill();
                     }
-                    if plan.halt_during.as_ref() == Some(&phase) && halting.is_none() {
+                    if is_halted && halting.is_none() {
                         halting = self.halt.take().map(|way| work::halt(way, self.adapter, self.budget, self.stage));
+                    }
+                    if hangs && !is_killed && !is_halted && plan.kill_at_checkpoint.is_none() {
+                        break Cut::Hangs;
                     }
                 },
                 _ = ticks.tick() => {
@@ -140,7 +147,7 @@ impl Watch<'_> {
             (Cut::Waiting, None) => halted.unwrap_or(ProcessEnd::Waiting),
             (Cut::Slow, None) => halted.unwrap_or(ProcessEnd::TooSlow),
             (Cut::Runaway(times), None) => halted.unwrap_or(ProcessEnd::Runaway(times)),
-            (Cut::Budget | Cut::Stopped, None) => halted.unwrap_or(ProcessEnd::OutOfBudget),
+            (Cut::Budget | Cut::Hangs | Cut::Stopped, None) => halted.unwrap_or(ProcessEnd::OutOfBudget),
         }
     }
 

@@ -146,12 +146,16 @@ impl Plot {
 
     /// Every plot that is this one with one thing less, the largest steps first.
     pub(super) fn smaller(&self) -> Vec<Self> {
-        let mut smaller = Vec::new();
-        for at in 0..self.incidents.len() {
+        let without = |left_out: std::ops::Range<usize>| {
             let mut plot = self.clone();
-            plot.incidents.remove(at);
-            smaller.push(plot);
-        }
+            plot.incidents.drain(left_out);
+            plot
+        };
+        let count = self.incidents.len();
+        let half = count / 2;
+        let halves = if half > 1 { vec![half..count, 0..half] } else { Vec::new() };
+        let each = (0..count).map(|at| at..at + 1);
+        let mut smaller: Vec<Self> = halves.into_iter().chain(each).map(without).collect();
         for at in 0..self.incidents.len() {
             if let Kind::Fails(times @ 2..) = self.incidents[at].kind {
                 let mut plot = self.clone();
