@@ -222,8 +222,8 @@ pub(super) fn why(check: &Check) -> String {
 /// What to type to see a red again. A story is told alone.
 pub(super) fn next(runtime: &RuntimeReport, column: Column, case: &CaseReport, seed: u64) -> String {
     let asked = word(runtime.path.as_ref().unwrap_or(&runtime.runtime));
-    let red = case.checks.iter().filter(|check| !check.outcome.is_green());
-    match red.filter_map(|check| Plot::number(check.place.case.as_deref()?)).next() {
+    let mut red = case.checks.iter().filter(|check| !check.outcome.is_green());
+    match red.find_map(|check| Plot::number(check.place.case.as_deref()?)) {
         Some(story) => format!("loa-conform explore {asked} --seed {seed} --story {story}"),
         None => format!("loa-conform score {}{asked} --only {} --seed {seed} --keep", profile(column), case.id),
     }
