@@ -92,7 +92,8 @@ impl Project {
                 kinds.insert(kind.to_owned());
             }
         }
-        for file in files_below(&self.path(".loa-run")) {
+        let own = [self.path(".loa-run"), self.path("../state")];
+        for file in own.iter().flat_map(|folder| files_below(folder)) {
             // A stream in which nobody said anything is no document.
             let silent = fs::metadata(&file).expect("there").len() == 0;
             if let Some(kind) = own_kind_of(&file).filter(|_| !silent) {
@@ -123,10 +124,14 @@ fn kind_of(file: &Path) -> Option<&'static str> {
     }
 }
 
-/// The kind of a file in `.loa-run/`; `None` for what the runtime keeps for itself.
+/// The kind of a file in `.loa-run/` or in the state; `None` for what the runtime keeps for itself.
 fn own_kind_of(file: &Path) -> Option<&'static str> {
+    if file.components().any(|part| part.as_os_str() == "pinned") {
+        return None;
+    }
     match file.file_name().and_then(|name| name.to_str()).expect("UTF-8") {
-        "run.yaml" | "note.yaml" | "lock" | "history.jsonl" => None,
+        "run.yaml" | "note.yaml" | "lock" | "history.jsonl" | "journal.jsonl" | "observations.jsonl"
+        | "workspace.json" | "current" => None,
         "result.json" => Some("phase-result"),
         "signals.jsonl" | "events.jsonl" => Some("signal"),
         name if name.strip_suffix(".log").is_some() => None,

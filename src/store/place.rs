@@ -100,7 +100,16 @@ impl Place {
     /// # Errors
     /// As [`Place::find`].
     pub fn find_on(disk: Arc<dyn Disk>, workspace: &Path, named: Option<&Path>) -> Result<Self, StoreError> {
-        let (base, basis) = base(disk.as_ref(), workspace, named);
+        let base = base(disk.as_ref(), workspace, named);
+        Self::find_in(disk, workspace, base, named)
+    }
+
+    fn find_in(
+        disk: Arc<dyn Disk>,
+        workspace: &Path,
+        (base, basis): (PathBuf, Basis),
+        named: Option<&Path>,
+    ) -> Result<Self, StoreError> {
         let identity = disk.identity(workspace)?;
         let told = read_id(disk.as_ref(), workspace);
         let (id, moved_from) = recognise(disk.as_ref(), &base, (workspace, identity), told)?;

@@ -268,12 +268,21 @@ impl<'a> Trial<'a> {
         Watch {
             budget: self.budget(),
             workspace: self.lab.workspace(),
+            killed_in: self.script.steps.iter().filter_map(killed_in).collect(),
             stage: &self.stage,
             reached: &mut self.reached,
             stop: &self.options.stop,
             adapter: self.adapter.as_ref(),
             halt,
         }
+    }
+}
+
+/// The phase during which a step kills the runtime.
+fn killed_in(step: &Step) -> Option<String> {
+    match step {
+        Step::Run(drive) | Step::Resume(drive) => drive.kill_during.clone(),
+        _ => None,
     }
 }
 

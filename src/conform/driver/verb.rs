@@ -62,6 +62,8 @@ pub(super) struct Watch<'a> {
     pub(super) halt: Option<Way>,
     /// Where checkpoints belong.
     pub(super) workspace: PathBuf,
+    /// The phases during which some step of the case kills the runtime.
+    pub(super) killed_in: Vec<String>,
 }
 
 /// A verb that still does something has so many times its budget.
@@ -74,7 +76,7 @@ const MOST_STARTS: usize = 16;
 enum Cut {
     /// Nothing happened for the whole of the budget.
     Budget,
-    /// A phase hangs, and nobody was to end it in this step: nothing will happen.
+    /// A phase hangs that another step was to meet: nothing will happen.
     Hangs,
     /// The largest budget is over, and something still happened within the last one.
     Slow,
@@ -119,7 +121,7 @@ impl Watch<'_> {
                     if is_halted && halting.is_none() {
                         halting = self.halt.take().map(|way| work::halt(way, self.adapter, self.budget, self.stage));
                     }
-                    if hangs && !is_killed && !is_halted && plan.kill_at_checkpoint.is_none() {
+                    if hangs && !is_killed && self.killed_in.contains(&phase) {
                         break Cut::Hangs;
                     }
                 },

@@ -1,7 +1,7 @@
 use super::*;
 
 fn place(workspace: &Path, base: &Path) -> Place {
-    Place::find(workspace, Some(base)).expect("found")
+    Place::find_in(disk::host(), workspace, (base.to_path_buf(), Basis::Home), None).expect("found")
 }
 
 fn established(workspace: &Path, base: &Path) -> String {
