@@ -39,14 +39,7 @@ const PHASES: [(&str, &str); 3] = [("discovery", "true"), ("design", "true"), ("
 
 /// Every document is whole, and what said 0 still does; returns the phases that say it.
 fn intact(workspace: &Workspace) -> Vec<&'static str> {
-    let state = workspace.store().place().folder();
-    let folders = [".loa-checkpoint", ".loa-run", ".loa-checkpoint/escalations"].map(|name| workspace.path(name));
-    for path in folders.into_iter().chain([state]) {
-        let entries = fs::read_dir(path).into_iter().flatten();
-        let names = entries.map(|entry| entry.expect("listed").file_name().to_string_lossy().into_owned());
-        let half: Vec<String> = names.filter(|name| name.ends_with(".unfinished")).collect();
-        assert!(half.is_empty(), "half written files are cleared away: {half:?}");
-    }
+    assert_eq!(workspace.half_written(), Vec::<std::path::PathBuf>::new(), "half written files are cleared away");
     let done = |phase: &&str| workspace.checkpoint(phase)["exit_code"] == 0;
     PHASES.iter().map(|(phase, _)| *phase).filter(done).collect()
 }

@@ -1,6 +1,8 @@
 //! What an execution was begun with counts to its end, whatever phases write meanwhile: configuration, plan, and where the
 //! state lies.
 
+use std::fs;
+
 use super::Workspace;
 use super::workspace::Ran;
 
@@ -131,4 +133,32 @@ fn an_execution_is_found_whatever_a_phase_writes_about_where_its_state_lies() {
         workspace.loa(&["run", "--plan", "plan.json", "--fresh"]).exits(0);
         assert_eq!(workspace.loa(&["runs"]).exits(0).stdout.lines().count(), 1, "{evil}");
     }
+}
+
+#[test]
+fn what_a_death_left_half_written_beside_the_pinned_files_is_cleared_away_and_a_damaged_one_is_not_believed() {
+    let workspace = Workspace::only(&[("design", "exit 2"), ("submit", "true")]);
+    workspace.run().exits(2);
+    let kept =
+        workspace.store().place().run(&workspace.recorded().expect("recorded").state.execution_id).join("pinned");
+    let half = kept.join(".0fcd.Z4ITYK.unfinished");
+    fs::write(&half, "half").expect("written");
+    workspace.loa(&["resolve", "skip_phase"]).exits(0);
+    workspace.resume().exits(0);
+    assert!(!half.exists(), "{}", half.display());
+
+    let workspace = Workspace::only(&[("design", "exit 2"), ("submit", "true")]);
+    workspace.run().exits(2);
+    let kept =
+        workspace.store().place().run(&workspace.recorded().expect("recorded").state.execution_id).join("pinned");
+    for file in fs::read_dir(&kept).expect("there") {
+        fs::write(file.expect("listed").path(), "something else").expect("written");
+    }
+    workspace.loa(&["resolve", "skip_phase"]).exits(0);
+    let refused = workspace.resume();
+    refused.exits(78).says(&["is gone from its state", "--config new"]);
+    let shown = workspace.loa(&["resume", "--config", "new"]);
+    let code = shown.stderr.split("--weaker ").nth(1).expect("a code").split('`').next().expect("a code").to_owned();
+    shown.exits(2);
+    workspace.loa(&["resume", "--config", "new", "--weaker", &code]).exits(0);
 }

@@ -169,6 +169,23 @@ impl Workspace {
         self.store().current().expect("readable")
     }
 
+    /// What writes that never finished left, in the workspace and in its state.
+    pub(super) fn half_written(&self) -> Vec<PathBuf> {
+        let mut folders = vec![self.path(""), self.store().place().folder()];
+        let mut found = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten() {
+                let entry = entry.expect("listed");
+                if entry.file_type().expect("a type").is_dir() {
+                    folders.push(entry.path());
+                } else if entry.file_name().to_string_lossy().ends_with(".unfinished") {
+                    found.push(entry.path());
+                }
+            }
+        }
+        found
+    }
+
     /// The state that the journal folds to, by its keys; null before the first execution.
     pub(super) fn record(&self) -> Value {
         let state = self.recorded().map(|recorded| recorded.state);

@@ -90,6 +90,7 @@ impl FileStore {
                 self.disk().remove_tree(&folder)?;
             } else {
                 self.disk().remove_unfinished(&folder)?;
+                self.disk().remove_unfinished(&folder.join(KEPT))?;
             }
         }
         Ok(())
@@ -230,7 +231,7 @@ impl RunStore for FileStore {
         let folder = journal.path().with_file_name(KEPT);
         self.disk().ensure_private_folder(&folder)?;
         let path = folder.join(PinnedFile::digest(text));
-        if self.disk().kind(&path).is_some() {
+        if bytes(self.disk(), &path)?.as_deref() == Some(text.as_bytes()) {
             return Ok(());
         }
         Ok(self.disk().write_durably(&path, text.as_bytes(), Privacy::Private)?)
