@@ -55,7 +55,45 @@ enum Kind {
     Killed,
 }
 
+/// What may go wrong, whatever is drawn beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause {
+    Failed,
+    Exhausted,
+    Blocked,
+    Unknown,
+    Signal,
+    Killed,
+}
+
+impl Cause {
+    const ALL: [Self; 6] = [Self::Failed, Self::Exhausted, Self::Blocked, Self::Unknown, Self::Signal, Self::Killed];
+
+    fn kind(self, rng: &mut Rng) -> Kind {
+        match self {
+            Self::Failed => Kind::Fails(rng.u32(1..=2)),
+            Self::Exhausted => Kind::Fails(USED_UP),
+            Self::Blocked => Kind::Blocked,
+            Self::Unknown => Kind::Unknown(UNKNOWN[rng.usize(0..UNKNOWN.len())]),
+            Self::Signal => Kind::Dies(SIGNALS[rng.usize(0..SIGNALS.len())]),
+            Self::Killed => Kind::Killed,
+        }
+    }
+}
+
 impl Kind {
+    #[cfg(test)]
+    fn cause(self) -> Cause {
+        match self {
+            Self::Fails(USED_UP..) => Cause::Exhausted,
+            Self::Fails(_) => Cause::Failed,
+            Self::Blocked => Cause::Blocked,
+            Self::Unknown(_) => Cause::Unknown,
+            Self::Dies(_) => Cause::Signal,
+            Self::Killed => Cause::Killed,
+        }
+    }
+
     fn calls_a_human(self) -> bool {
         !matches!(self, Self::Fails(1..USED_UP) | Self::Killed)
     }
@@ -110,7 +148,27 @@ impl Plot {
     /// The plot of the story of this number under a seed.
     #[must_use]
     pub fn of(seed: u64, number: usize) -> Self {
-        Self::draw(&mut Rng::with_seed(seed_of(seed, &name(number))))
+        let mut rng = Rng::with_seed(seed_of(seed, &name(number)));
+        let mut pairs = pairs();
+        Rng::with_seed(seed_of(seed, PREFIX)).shuffle(&mut pairs);
+        let (cause, phase) = pairs[number.saturating_sub(1) % pairs.len()];
+        let answer = answer(&mut rng);
+        let kind = cause.kind(&mut rng);
+        Self::draw(&mut rng).with(Incident { phase, kind, answer })
+    }
+
+    /// The same, in which an incident is sure to come up.
+    fn with(mut self, incident: Incident) -> Self {
+        self.incidents.retain(|it| it.phase != incident.phase);
+        for before in self.incidents.iter_mut().filter(|it| it.phase < incident.phase) {
+            if before.answer == ResolutionAction::Abort {
+                before.answer = ResolutionAction::FixAndResume;
+            }
+        }
+        self.incidents.truncate(MOST_INCIDENTS - 1);
+        self.incidents.push(incident);
+        self.incidents.sort_by_key(|it| it.phase);
+        self
     }
 
     /// A plot in which up to two things go wrong in each phase.
@@ -253,21 +311,30 @@ impl Plot {
 }
 
 fn incident(rng: &mut Rng, phase: Phase) -> Incident {
-    let kind = match rng.u8(0..20) {
-        0..6 => Kind::Fails(rng.u32(1..=2)),
-        6 => Kind::Fails(USED_UP),
-        7..12 => Kind::Blocked,
-        12..14 => Kind::Unknown(UNKNOWN[rng.usize(0..UNKNOWN.len())]),
-        14 => Kind::Dies(SIGNALS[rng.usize(0..SIGNALS.len())]),
-        _ => Kind::Killed,
+    let cause = match rng.u8(0..20) {
+        0..6 => Cause::Failed,
+        6 => Cause::Exhausted,
+        7..12 => Cause::Blocked,
+        12..14 => Cause::Unknown,
+        14 => Cause::Signal,
+        _ => Cause::Killed,
     };
-    let answer = match rng.u8(0..12) {
+    Incident { phase, kind: cause.kind(rng), answer: answer(rng) }
+}
+
+fn answer(rng: &mut Rng) -> ResolutionAction {
+    match rng.u8(0..12) {
         0..8 => ResolutionAction::FixAndResume,
         8..10 => ResolutionAction::SkipPhase,
         10 => ResolutionAction::Reset,
         _ => ResolutionAction::Abort,
-    };
-    Incident { phase, kind, answer }
+    }
+}
+
+/// Every cause in every phase. How often audit may fail is a matter of remediation.
+fn pairs() -> Vec<(Cause, Phase)> {
+    let all = Cause::ALL.iter().flat_map(|cause| Phase::ALL.iter().map(|phase| (*cause, *phase)));
+    all.filter(|pair| *pair != (Cause::Exhausted, Phase::Audit)).collect()
 }
 
 /// What an attempt does: sometimes it prints something, little or much, and then it ends.
@@ -314,6 +381,17 @@ mod tests {
         }
         // Four kinds call a human, who gives one of four answers; three do not. Audit never uses up its retries.
         assert_eq!(pairs.len(), 8 * (4 * 4 + 3) - 4);
+    }
+
+    #[test]
+    fn over_the_stories_of_a_score_every_cause_comes_up_in_every_phase() {
+        for seed in 0..50 {
+            let happening: Vec<Incident> = (1..=60).flat_map(|number| Plot::of(seed, number).happening()).collect();
+            for (cause, phase) in pairs() {
+                let comes_up = |it: &Incident| it.phase == phase && it.kind.cause() == cause;
+                assert!(happening.iter().any(comes_up), "seed {seed}: {cause:?} in {phase}");
+            }
+        }
     }
 
     #[test]
