@@ -54,6 +54,8 @@ fn what_a_phase_writes_into_the_configuration_loosens_nothing_after_an_interrupt
         interrupted(&workspace).exits(2).says(&["is not what this execution began with", keys]);
         assert_eq!(workspace.ran(), ["design", "implementation", "implementation", "audit", "gate"], "{evil}");
         assert!(workspace.reports()[1]["trigger"] == "manual", "deploy waits for an approval: {evil}");
+        let doctor = workspace.loa(&["doctor"]).stdout;
+        assert!(doctor.contains("is not what this execution began with"), "{evil}: {doctor}");
         let told = workspace.loa(&["journal"]).exits(0).stdout;
         assert!(told.contains("configuration_pinned") && told.contains("began with"), "{evil}: {told}");
         assert!(!told.contains("echo gate"), "what stands in a configuration is not shown: {told}");

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::args::LoaRun;
 use super::check::{Check, State, told};
-use super::given::{Here, origin, planned, planned_again, recorded_origin};
+use super::given::{Here, origin, planned};
 use super::needs::needs;
-use super::pinned::Files;
+use super::pinned::{Files, Wish, planned_for_resume};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::Settings;
 use crate::contract::Phase;
@@ -39,15 +39,18 @@ pub(super) fn doctor(here: &Here, plan: Option<&Path>, args: &LoaRun) -> Result<
 /// The configuration, what its phases need, and where a run would stop for a person.
 fn configuration(here: &Here, asked: Option<&Path>, args: &LoaRun) -> Vec<Check> {
     let name = "configuration";
-    let origin = if asked.is_some() { origin(asked) } else { recorded_origin(here) };
-    let plan = origin.and_then(|origin| match asked {
-        Some(_) => planned(here, args, &origin, Selection::All, &Files::on_disk(here)),
-        None => planned_again(here, args, &origin),
-    });
+    let plan = match asked {
+        Some(_) => origin(asked)
+            .and_then(|origin| planned(here, args, &origin, Selection::All, &Files::on_disk(here)))
+            .map(|planned| (planned, Vec::new())),
+        None => planned_for_resume(here, args, Wish::default()).map(|it| ((it.settings, it.plan), it.notices)),
+    };
     match plan {
         Err(failure) => vec![Check::new(name, State::Bad, failure.text(), "mend it; `loa-run config` says more")],
-        Ok((settings, plan)) => {
+        Ok(((settings, plan), notices)) => {
             let mut checks = vec![Check::new(name, State::Good, "valid", "")];
+            let remedy = "nothing, if that is wanted";
+            checks.extend(notices.into_iter().map(|notice| Check::new(name, State::Warning, notice, remedy)));
             checks.extend(needs(&plan, here.layout.workspace(), &settings));
             checks.extend(approval(here, &plan, &settings));
             checks
