@@ -310,3 +310,45 @@ fn doctor_looks_at_the_plan_that_it_is_given() {
     assert!(found.contains("BAD   design: `no-such-program-here` is not found"), "{found}");
     assert!(!found.contains("preflight"), "{found}");
 }
+
+#[test]
+fn doctor_looks_at_the_next_run_where_an_execution_is_over_and_has_no_colours_for_machines() {
+    let workspace = Workspace::only(&[("design", "true")]);
+    workspace.run().exits(0);
+    workspace.config("runtime: { phases: { implementation: { command: ./implement.sh } } }");
+    let told = workspace.loa(&["doctor", "--json"]).exits(2).stdout;
+    assert!(told.contains("configuration") && !told.contains("\\u001b"), "{told}");
+    workspace.config("runtime: { retry: { max: 5 } }");
+    let told = workspace.loa(&["doctor", "--json"]).exits(2).stdout;
+    assert!(told.contains("error[range]") && !told.contains("\\u001b"), "{told}");
+}
+
+#[test]
+fn a_selection_of_which_all_is_skipped_is_refused() {
+    let workspace = Workspace::only(&[("design", "true"), ("audit", "true")]);
+    for arguments in [&["--phase", "design", "--skip", "design"][..], &["--skip", "design", "--skip", "audit"]] {
+        let refused = workspace.loa(&[&["run", "--plan", "plan.json"], arguments].concat());
+        refused.exits(64).says(&["nothing runs", "design", "--skip"]);
+    }
+    assert!(workspace.recorded().is_none() && workspace.ran().is_empty());
+    workspace.loa(&["run", "--plan", "plan.json", "--skip", "design"]).exits(0);
+    assert_eq!(workspace.ran(), ["audit"]);
+    let summary = workspace.read(".loa-checkpoint/design.yaml");
+    assert!(summary.contains("--skip"), "{summary}");
+}
+
+/// Whoever follows a report to a log must find the attempt that it names.
+#[test]
+fn attempts_keep_their_numbers_over_an_answer() {
+    let workspace = Workspace::only(&[("design", "echo words$LOA_ATTEMPT >&2; exit 1")]);
+    workspace.config("runtime: { retry: { max: 1, initial_ms: 1 } }");
+    workspace.run().exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(2);
+    let errors = workspace.read(".loa-checkpoint/design.yaml");
+    for number in [3, 4] {
+        let log = workspace.loa(&["logs", "design", "--attempt", &number.to_string()]).exits(0).stdout;
+        assert!(log.contains(&format!("words{number}")), "{log}");
+        assert!(errors.contains(&format!("attempt {number}: exit 1: words{number}")), "{errors}");
+    }
+}

@@ -1,8 +1,8 @@
 //! The fold: what each event changes. Pure, and total: an event that does not fit changes nothing.
 
 use super::{
-    Active, AgentActivity, AgentState, ApprovalState, Due, Envelope, Event, NextAction, PendingEscalation,
-    RecordedResolution, RunEnd, RunStatus, StageId, State, Undecided, Waiting,
+    Active, AgentActivity, AgentState, ApprovalState, Due, Envelope, Event, FailedAttempt, NextAction,
+    PendingEscalation, RecordedResolution, RunEnd, RunStatus, StageId, State, Undecided, Waiting,
 };
 use crate::contract::{Checkpoint, EscalationReport, Phase, PhaseExit, Resolution, ResolutionAction};
 
@@ -157,10 +157,10 @@ impl State {
     fn backed_off(&mut self, event: &Event) {
         let Event::BackedOff { phase, stage, attempt, failure, reason, delay_ms, not_before } = event else { return };
         if let Some(active) = self.active.get_mut(&StageId::of(stage.as_ref(), *phase)) {
+            active.failed.push(FailedAttempt { attempt: active.attempt, reason: reason.clone() });
             active.attempt = *attempt;
             active.is_running = false;
             active.failures.push(failure.clone());
-            active.reasons.push(reason.clone());
             active.pause = Some(Waiting { not_before: *not_before, delay_ms: *delay_ms });
         }
     }

@@ -23,6 +23,6 @@ pub use observation::Observation;
 pub use pinned::{PinnedFile, PinnedRole};
 pub use stage::StageId;
 pub use state::{
-    Active, AgentState, ApprovalState, CycleMark, Due, OriginKind, PendingEscalation, RecordedOverride,
+    Active, AgentState, ApprovalState, CycleMark, Due, FailedAttempt, OriginKind, PendingEscalation, RecordedOverride,
     RecordedResolution, RunOrigin, RunStatus, State, Undecided, Waiting,
 };

@@ -1,6 +1,7 @@
 //! What is known of an execution: the fold of its events.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
@@ -337,9 +338,25 @@ pub struct Active {
     /// The pause before the attempt, while it lasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<Waiting>,
-    /// Why each attempt before failed, in one line.
+    /// How its attempts before failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reasons: Vec<String>,
+    pub failed: Vec<FailedAttempt>,
+}
+
+/// An attempt that failed, and was followed by another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FailedAttempt {
+    /// The number of its start.
+    pub attempt: u32,
+    /// Why it failed, in one line.
+    pub reason: String,
+}
+
+impl fmt::Display for FailedAttempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "attempt {}: {}", self.attempt, self.reason)
+    }
 }
 
 impl Active {
@@ -354,7 +371,7 @@ impl Active {
             is_running: false,
             in_doubt: false,
             pause: None,
-            reasons: Vec::new(),
+            failed: Vec::new(),
         }
     }
 }

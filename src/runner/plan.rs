@@ -176,6 +176,10 @@ impl Plan {
                 }
             }
         }
+        // What an execution that goes on still skips is its own matter.
+        if !matches!(selection, Selection::Of(_)) && !stages.is_empty() && stages.iter().all(|stage| stage.skip) {
+            wrong.push(PlanError::AllSkipped { phases: stages.iter().map(|stage| stage.phase).collect() });
+        }
         let plan = Self::new(stages).map_err(|error| wrong.push(error));
         match (plan, PlanError::of(wrong)) {
             (Ok(plan), None) => Ok(Self { idle_agents, ..plan }),

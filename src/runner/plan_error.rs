@@ -65,6 +65,12 @@ pub enum PlanError {
         /// The last.
         until: Phase,
     },
+    /// Every phase that was asked for is to be skipped.
+    #[error("nothing runs: every phase that is asked for is to be skipped ({})", listed(phases))]
+    AllSkipped {
+        /// Those phases.
+        phases: Vec<Phase>,
+    },
     /// More than one of these.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Several(Vec<PlanError>),

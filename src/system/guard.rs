@@ -21,8 +21,6 @@ use super::process::group::lives;
 use super::process::own::Own;
 use super::sweep;
 
-/// The hidden first argument that makes our program a guard.
-pub const ARGUMENT: &str = "__guard";
 /// How long a group may take to obey TERM.
 const GRACE: Duration = Duration::from_millis(300);
 const LOOK: Duration = Duration::from_millis(5);
@@ -51,7 +49,7 @@ impl Guard {
     /// When it cannot be started.
     pub fn start(program: &Path, mark: (&str, &str)) -> io::Result<Self> {
         // Without the mark in its own environment, or its sweep and the sweep of an outer session would find itself.
-        let command = Command::new(program).args([ARGUMENT, mark.0, mark.1]).env_remove(mark.0);
+        let command = Command::new(program).args([sweep::GUARD, mark.0, mark.1]).env_remove(mark.0);
         let mut child = command.prepared().stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let (pipe, own) = (child.stdin.take(), Own::mark(child.id()));
         let (program, mark) = (program.to_path_buf(), (mark.0.to_owned(), mark.1.to_owned()));
@@ -116,7 +114,7 @@ impl Drop for Guard {
 }
 
 /// The guard's whole life: waits until the pipe closes, then ends what is left. Call it first thing in `main`, with the
-/// arguments that follow [`ARGUMENT`].
+/// arguments that follow [`sweep::GUARD`].
 pub fn serve(arguments: &[String]) {
     let Some(Watched { groups, orphans }) = listen(io::stdin().lock()) else { return };
     // Before its group: whoever hid from it is found by descent, which ends with the parent.

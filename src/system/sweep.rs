@@ -47,6 +47,9 @@ pub fn processes_with(name: &str, value: &str) -> usize {
     matching(&format!("{name}={value}")).len()
 }
 
+/// The hidden first argument that makes our program a guard.
+pub const GUARD: &str = "__guard";
+
 /// Processes of ours that work in this folder, were started at this time or later, and have lost their parent: who they
 /// are, one line each. What a dead session left is among them, whatever it did to hide, unless it went to another folder.
 #[must_use]
@@ -57,13 +60,21 @@ pub fn strays(folder: &Path, since: Timestamp) -> Vec<String> {
         let works_here = || fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(&folder));
         let is_orphan = || parent(*pid).is_some_and(|parent| parent == 1 || is_reaper(parent));
         let is_new = || orphans::born(*pid).is_some_and(|ticks| started(booted, ticks) >= since);
-        !spared.contains(pid) && is_ours(*pid) && works_here() && is_orphan() && is_new()
+        // The guard of a session that was killed a moment ago is about to end by itself.
+        !spared.contains(pid) && is_ours(*pid) && works_here() && is_orphan() && is_new() && !is_guard(*pid)
     };
     let name = |pid: i32| {
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         format!("process {pid} ({})", name.trim())
     };
     processes().filter(is_stray).map(name).collect()
+}
+
+/// Whether this is a guard of ours: our own program, started as one.
+fn is_guard(pid: i32) -> bool {
+    let program = |pid: &str| fs::read_link(format!("/proc/{pid}/exe")).ok();
+    let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    arguments.split(|byte| *byte == 0).nth(1) == Some(GUARD.as_bytes()) && program(&pid.to_string()) == program("self")
 }
 
 /// Whether this is a user's service manager, which takes in the orphans of its sessions.

@@ -35,6 +35,13 @@ impl Check {
 pub(super) fn told(checks: &[Check], json: bool) -> Result<ExitStatus, Failure> {
     let bad = checks.iter().any(|check| check.state == State::Bad);
     if json {
+        // What was found may have been rendered with colours, which are for terminals.
+        let plain = |check: &Check| {
+            let found = anstream::adapter::strip_str(&check.found).to_string();
+            let (name, state, remedy) = (check.name.clone(), check.state, check.remedy.clone());
+            Check { name, state, found, remedy }
+        };
+        let checks: Vec<Check> = checks.iter().map(plain).collect();
         print_json(&serde_json::json!({ "good": !bad, "checks": checks }))?;
     } else {
         print(&checks.iter().map(line).collect::<String>())?;

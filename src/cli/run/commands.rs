@@ -33,14 +33,14 @@ use crate::events::RunEnd;
 use crate::runner::{Call, Ended, Engine, Mode, Plan, Remedy, Request, Selection, refuse_foreign, state, status};
 use crate::store::Layout;
 use crate::system::process::{Interrupt, Interrupts};
-use crate::system::{env, guard};
+use crate::system::{env, guard, sweep};
 
 /// Runs `loa-run` on the process's own arguments.
 #[must_use]
 pub fn run() -> ExitStatus {
     guarded(|| {
         let mut arguments = std::env::args_os().skip(1);
-        if arguments.next().is_some_and(|argument| argument == guard::ARGUMENT) {
+        if arguments.next().is_some_and(|argument| argument == sweep::GUARD) {
             guard::serve(&arguments.map(|argument| argument.to_string_lossy().into_owned()).collect::<Vec<_>>());
             return ExitStatus::Success;
         }

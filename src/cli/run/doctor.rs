@@ -10,7 +10,7 @@ use super::pinned::{Files, Wish, planned_for_resume};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::Settings;
 use crate::contract::Phase;
-use crate::events::{ApprovalState, RunStatus};
+use crate::events::{self, ApprovalState, RunStatus};
 use crate::runner::{Plan, Selection};
 use crate::store::{Basis, Layout, RunStore};
 use crate::system::{files, git, sweep};
@@ -39,11 +39,15 @@ pub(super) fn doctor(here: &Here, plan: Option<&Path>, args: &LoaRun) -> Result<
 /// The configuration, what its phases need, and where a run would stop for a person.
 fn configuration(here: &Here, asked: Option<&Path>, args: &LoaRun) -> Vec<Check> {
     let name = "configuration";
-    let plan = match asked {
-        Some(_) => origin(asked)
+    let is_open = |state: events::State| !matches!(state.status, RunStatus::Completed | RunStatus::Aborted);
+    // What is over needs nothing any more: what counts is the next run.
+    let goes_on = asked.is_none() && here.present().ok().flatten().is_some_and(is_open);
+    let plan = if goes_on {
+        planned_for_resume(here, args, Wish::default()).map(|it| ((it.settings, it.plan), it.notices))
+    } else {
+        origin(asked)
             .and_then(|origin| planned(here, args, &origin, Selection::All, &Files::on_disk(here)))
-            .map(|planned| (planned, Vec::new())),
-        None => planned_for_resume(here, args, Wish::default()).map(|it| ((it.settings, it.plan), it.notices)),
+            .map(|planned| (planned, Vec::new()))
     };
     match plan {
         Err(failure) => vec![Check::new(name, State::Bad, failure.text(), "mend it; `loa-run config` says more")],

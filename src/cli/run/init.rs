@@ -45,6 +45,9 @@ pub(super) fn init(here: &Here, ignore: bool, backend: Option<&str>, args: &LoaR
     } else {
         let said = new.then(|| prompts.as_ref().map_or(NO_AGENT, |prompts| &prompts.said));
         tell(&path, said, ignore, &missing)?;
+        if ignore && git::is_ignored(workspace, Layout::OWN[0]).is_none() {
+            say(format_args!("this is no git repository, so .gitignore was left alone"));
+        }
     }
     Ok(ExitStatus::Success)
 }

@@ -134,6 +134,10 @@ fn of_plan(error: &PlanError) -> (ExitStatus, Vec<String>) {
         PlanError::NotPlanned { .. } => {
             (ExitStatus::Usage, vec!["name a phase of the plan, or add it there".to_owned()])
         }
+        PlanError::AllSkipped { .. } => (
+            ExitStatus::Usage,
+            vec!["leave out `--skip` or `skip: true` for one of them, or ask for another".to_owned()],
+        ),
         PlanError::Backwards { from, until } => {
             (ExitStatus::Usage, vec![format!("the other way round it is `--from {until} --until {from}`")])
         }

@@ -127,8 +127,9 @@ fn concluded(
     let began = live.phase_began.filter(|(began, _)| *began == phase);
     let duration_ms = millis(began.map_or(Duration::ZERO, |(_, began)| live.now().since(began)));
     let artifacts = survey.artifacts;
-    let earlier = &active.reasons;
-    let concluded = Concluded { phase, outcome, last: attempt, earlier, attempts, duration_ms, artifacts, in_doubt };
+    let (earlier, number) = (&active.failed, active.attempt);
+    let concluded =
+        Concluded { phase, outcome, last: attempt, earlier, number, attempts, duration_ms, artifacts, in_doubt };
     let checkpoint = Box::new(checkpoint(state, &concluded, live.now().wall()));
     let overflow = attempt.overflow || attempt.end == Err(Stop::Overflow);
     Event::StageConcluded {

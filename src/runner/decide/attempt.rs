@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::live::Stop;
 use crate::contract::{Artifact, Phase, PhaseResult};
+use crate::events::FailedAttempt;
 use crate::policy::StageOutcome;
 
 /// The most characters of a stage's last words in a reason.
@@ -61,7 +62,9 @@ pub(super) struct Concluded<'a> {
     pub(super) outcome: StageOutcome,
     pub(super) last: &'a Attempt,
     /// How the attempts before the last failed.
-    pub(super) earlier: &'a [String],
+    pub(super) earlier: &'a [FailedAttempt],
+    /// The number of the last start.
+    pub(super) number: u32,
     pub(super) attempts: u32,
     pub(super) duration_ms: u64,
     pub(super) artifacts: Vec<Artifact>,
@@ -77,9 +80,14 @@ pub(super) fn failure_line(attempt: &Attempt, outcome: &StageOutcome) -> String 
         None => format!("{place}exit {}", outcome.exit.code()),
     };
     match last_words(attempt) {
-        Some(words) if !happened.contains(&words) => format!("{happened}: {words}"),
+        Some(words) if !says(&happened, &words) => format!("{happened}: {words}"),
         _ => happened,
     }
+}
+
+/// Whether these words stand in what is said already. A single short word may stand in anything.
+fn says(happened: &str, words: &str) -> bool {
+    happened == words || happened.ends_with(&format!(": {words}")) || words.contains(' ') && happened.contains(words)
 }
 
 /// The last line of an attempt: on standard error, on standard output, or an agent's. Who complains writes to the first,
@@ -93,7 +101,10 @@ fn last_words(attempt: &Attempt) -> Option<String> {
     }
 }
 
+/// The last line, or its end where it is long: what went wrong stands there. A line that is written over, such as that of a
+/// progress bar, ends where it begins anew.
 fn last_line(text: &str) -> Option<String> {
-    let line = text.lines().rfind(|line| !line.trim().is_empty())?;
-    Some(line.trim().chars().take(LAST_WORDS).collect())
+    let line = text.rsplit(['\n', '\r']).map(str::trim).find(|line| !line.is_empty())?;
+    let too_many = line.chars().count().saturating_sub(LAST_WORDS);
+    Some(if too_many == 0 { line.to_owned() } else { line.chars().skip(too_many).collect() })
 }

@@ -120,9 +120,8 @@ fn unverified(state: &State) -> Vec<Phase> {
 
 /// How the attempts at the phase failed, as far as the cause does not say it already.
 fn failures(state: &State, cause: &Cause) -> Vec<String> {
-    let attempts = state.active_in(cause.phase).map(|active| (1..).zip(&active.reasons));
-    let attempts =
-        attempts.into_iter().flatten().map(|(number, reason): (u32, _)| format!("attempt {number}: {reason}"));
+    let attempts = state.active_in(cause.phase).into_iter().flat_map(|active| &active.failed);
+    let attempts = attempts.map(ToString::to_string);
     let concluded = state.checkpoint(cause.phase).filter(|_| state.active_in(cause.phase).is_none());
     let concluded = concluded.into_iter().flat_map(|checkpoint| checkpoint.errors.iter());
     let failures = attempts.chain(concluded.map(|error| error.message.clone()));

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::attempt::{Attempt, Concluded, failure_line};
 use crate::contract::{Checkpoint, Decision, Metrics, Phase, PhaseError, PhaseExit};
-use crate::events::State;
+use crate::events::{FailedAttempt, State};
 
 /// How the summary of a phase begins that an agent calls done and no gate does.
 pub const UNVERIFIED: &str = "UNVERIFIED:";
@@ -68,13 +68,12 @@ fn shortened(said: &str) -> String {
 
 /// What is said about a phase beside what it says itself: its end, and the last words of each attempt that failed.
 fn own_errors(concluded: &Concluded<'_>) -> Vec<PhaseError> {
-    let reasons = concluded.earlier.iter().map(String::as_str);
     let is_plain_failure = concluded.outcome.exit != PhaseExit::Success && concluded.outcome.error.is_none();
-    let last = is_plain_failure.then(|| failure_line(concluded.last, &concluded.outcome));
-    let reasons = reasons.map(str::to_owned).chain(last);
-    let earlier = (1..).zip(reasons).map(|(number, reason)| PhaseError {
+    let last = is_plain_failure
+        .then(|| FailedAttempt { attempt: concluded.number, reason: failure_line(concluded.last, &concluded.outcome) });
+    let earlier = concluded.earlier.iter().chain(&last).map(|failed| PhaseError {
         code: "ATTEMPT_FAILED".to_owned(),
-        message: format!("attempt {number}: {reason}"),
+        message: failed.to_string(),
         recoverable: concluded.outcome.exit != PhaseExit::Blocked,
     });
     let outcome = concluded

@@ -182,7 +182,8 @@ fn before(state: &State, live: &Live, rules: &Rules, phase: Phase) -> Step {
     let planned = stage(rules, phase);
     let active = state.active_in(phase);
     if planned.skip {
-        let checkpoint = skipped(state, phase, "`skip: true` in the configuration", live.now().wall());
+        let checkpoint =
+            skipped(state, phase, "it is to be skipped, by `skip: true` or by `--skip`", live.now().wall());
         return Step::Record(vec![Event::StageSkipped { checkpoint: Box::new(checkpoint) }]);
     }
     if let Some(cause) = reason_to_call(state, live, rules, phase, active) {

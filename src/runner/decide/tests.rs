@@ -349,6 +349,7 @@ fn last_words_are_those_of_either_stream_of_the_gate_or_of_the_agent() {
     let began = state(&[Phase::Design], vec![started(Phase::Design, 1)]);
     let words = |stdout: &str, stderr: &str| Words { stdout: stdout.to_owned(), stderr: stderr.to_owned() };
     let late = Err(Stop::Late(Duration::from_secs(3)));
+    let (dots, shown) = (format!("{}disk full", ".".repeat(1000)), format!("exit 1: {}disk full", ".".repeat(391)));
     let with = |end, words, in_gate, said: Option<&str>| Attempt {
         words,
         in_gate,
@@ -362,6 +363,9 @@ fn last_words_are_those_of_either_stream_of_the_gate_or_of_the_agent() {
         (with(one(), words("", "no\n"), false, None), "exit 1: no"),
         (with(one(), words("2 failed\n", "a warning\n"), false, None), "exit 1: a warning (standard output: 2 failed)"),
         (with(one(), words("same\n", "same\n"), false, None), "exit 1: same"),
+        (with(one(), words("1\n", ""), false, None), "exit 1: 1"),
+        (with(one(), words("", &dots), false, None), &shown),
+        (with(one(), words("5 %\r10 %\rdisk full\r\n", ""), false, None), "exit 1: disk full"),
         (with(one(), words("", ""), false, Some("I give\nup.")), "exit 1: up."),
         (with(one(), words("3 failed\n", ""), true, Some("All done.")), "in its gate: exit 1: 3 failed"),
         (with(one(), words("", ""), true, Some("All done.")), "in its gate: exit 1"),
@@ -372,7 +376,9 @@ fn last_words_are_those_of_either_stream_of_the_gate_or_of_the_agent() {
         ),
     ] {
         let (next, _) = after(&began, &running(Phase::Design, 0), &rules, Phase::Design, &attempt);
-        let said = next.active_in(Phase::Design).map(|active| active.reasons.last().cloned().unwrap_or_default());
+        let said = next
+            .active_in(Phase::Design)
+            .map(|active| active.failed.last().map(|failed| failed.reason.clone()).unwrap_or_default());
         let failed = |checkpoint: &Checkpoint| checkpoint.summary.trim_start_matches("design failed: ").to_owned();
         let said = said.or_else(|| next.checkpoint(Phase::Design).map(failed));
         assert_eq!(said.as_deref(), Some(expected), "{attempt:?}");

@@ -180,7 +180,8 @@ impl<P: Ports> Dispatcher<P> {
     fn start(&mut self, events: Vec<Event>, phase: Phase, attempt: u32) -> Result<(), RunError> {
         let active = self.journal.state().active_in(phase);
         let is_first = self.live.phase_began.is_none_or(|(began, _)| began != phase);
-        let (began, trouble) = active.map_or((None, None), |active| (active.began, active.reasons.last().cloned()));
+        let (began, trouble) = active
+            .map_or((None, None), |active| (active.began, active.failed.last().map(|failed| failed.reason.clone())));
         self.record_all(events)?;
         let now = self.live.now();
         if is_first {
