@@ -78,3 +78,21 @@ fn every_phase_without_anything_to_run_is_named_at_once() {
     let found = Workspace::only(&[]).loa(&["doctor"]).exits(2).stdout;
     assert!(found.contains("no command and no prompt: preflight, discovery, design, implementation, audit"), "{found}");
 }
+
+#[test]
+fn phases_that_are_not_asked_for_need_nothing_and_the_others_are_looked_at_whatever_else_is_wrong() {
+    let workspace = Workspace::only(&[]);
+    workspace.config(
+        "runtime:\n  phases:\n    design: { command: [sh, -c, 'true'] }\n    audit: { command: missing-program }\n",
+    );
+    let found = workspace.loa(&["doctor"]).exits(2).stdout;
+    assert!(found.contains("no command and no prompt: preflight, discovery, implementation"), "{found}");
+    assert!(found.contains("good  design: ") && found.contains("BAD   audit: `missing-program`"), "{found}");
+    let found = workspace.loa(&["doctor", "--phase", "design"]).exits(0).stdout;
+    assert!(found.contains("good  design: ") && !found.contains("audit"), "{found}");
+    let found = workspace.loa(&["doctor", "--from", "audit", "--until", "audit"]).exits(2).stdout;
+    assert!(found.contains("BAD   audit: ") && !found.contains("design"), "{found}");
+    let range = ["doctor", "--from", "design", "--until", "audit", "--skip", "implementation", "--skip", "audit"];
+    let found = workspace.loa(&range).exits(0).stdout;
+    assert!(found.contains("good  design: ") && !found.contains("missing-program"), "{found}");
+}

@@ -1,5 +1,6 @@
 //! A terminal that is closed while a run works.
 
+use std::fs::File;
 use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -42,4 +43,25 @@ fn a_run_goes_on_when_its_terminal_is_closed_and_is_no_failure_for_what_nobody_s
     workspace.write("go", "");
     until("the run has ended", || workspace.read("code").ends_with('\n'));
     assert_eq!((workspace.read("code").trim(), workspace.starts("submit")), ("0", 1));
+}
+
+/// A stage that leaves a line open on each stream, beside a run whose lines are its own.
+#[test]
+fn a_line_that_a_stage_left_open_ends_before_another_begins() {
+    let open = "printf one; printf two >&2; test -f go || { touch go; exit 1; }";
+    for (together, shown) in [(true, "design | one\ndesign | two\n"), (false, "design | one\n")] {
+        let workspace = Workspace::only(&[("design", open)]);
+        let line = ["run", "--plan", "plan.json", "--set", "runtime.retry.initial_ms=1"];
+        let mut run = program(env!("CARGO_BIN_EXE_loa-run").as_ref(), &workspace.path(""), &line);
+        let out = File::create(workspace.path("out")).expect("made");
+        let other = || File::create(workspace.path("err")).expect("made");
+        run.stderr(if together { out.try_clone().expect("copied") } else { other() }).stdout(out);
+        assert!(run.status().expect("it starts").success());
+        let out = workspace.read("out");
+        assert_eq!(out.matches("design | ").count(), if together { 4 } else { 2 }, "{out}");
+        assert!(out.contains(shown) || out.contains("design | two\ndesign | one\n"), "{out}");
+        // Each attempt has lines of its own, and so has the run.
+        assert!(out.lines().all(|line| line.starts_with("design | ") || line.starts_with("loa-run: ")), "{out}");
+        assert!(out.lines().all(|line| line.matches("loa-run: ").count() + line.matches("design | ").count() == 1));
+    }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::plan_file::Planned;
-use super::{PlanDocument, PlanError, PlannedPhase, Selection};
+use super::{PlanDocument, PlanError, Selection};
 use crate::config::{Command, Settings};
 use crate::contract::{EffortLevel, Phase};
 use crate::diag::closest;
@@ -105,6 +105,21 @@ impl Stage {
         })
     }
 
+    /// Each phase of a plan's file, or of the eight where there is none, as the configuration has it.
+    fn drafts(settings: &Settings, document: Option<&PlanDocument>) -> Vec<(Phase, Result<Self, PlanError>)> {
+        let draft = |phase: Phase, work| (phase, Self::configured(settings, phase, work));
+        match document {
+            Some(document) => document.phases.iter().map(|planned| draft(planned.id, planned.work())).collect(),
+            None => Phase::ALL.iter().map(|phase| draft(*phase, None)).collect(),
+        }
+    }
+
+    /// Whether it has nothing to run, and is to.
+    fn is_idle(&self) -> bool {
+        let idle = self.work.as_ref().is_none_or(|work| matches!(work, Work::Command(argv) if argv.is_empty()));
+        idle && !self.skip
+    }
+
     /// The agent's part, when an agent does the work.
     #[must_use]
     pub fn agent(&self) -> Option<&AgentWork> {
@@ -126,11 +141,7 @@ impl Plan {
             stages[..index].iter().any(|earlier| earlier.phase == phase).then_some(PlanError::Twice { phase })
         };
         let mut wrong: Vec<PlanError> = stages.iter().enumerate().filter_map(twice).collect();
-        let idle = |stage: &&Stage| {
-            let idle = stage.work.as_ref().is_none_or(|work| matches!(work, Work::Command(argv) if argv.is_empty()));
-            idle && !stage.skip
-        };
-        let phases: Vec<Phase> = stages.iter().filter(idle).map(|stage| stage.phase).collect();
+        let phases: Vec<Phase> = stages.iter().filter(|stage| stage.is_idle()).map(|stage| stage.phase).collect();
         if !phases.is_empty() {
             wrong.push(PlanError::NoCommand { phases });
         }
@@ -146,8 +157,7 @@ impl Plan {
     /// As [`Plan::new`], and when an agent is unknown: all that is wrong with the phases that are asked for, and nothing
     /// about the others. Also when none are asked for.
     pub fn from_settings(settings: &Settings, selection: Selection<'_>) -> Result<Self, PlanError> {
-        let stage = |phase: &Phase| (*phase, Stage::configured(settings, *phase, None));
-        Self::selected(Phase::ALL.iter().map(stage).collect(), selection)
+        Self::selected(Stage::drafts(settings, None), selection)
     }
 
     /// Those phases of a plan's file that are asked for; everything but their work as the configuration has it.
@@ -159,8 +169,19 @@ impl Plan {
         settings: &Settings,
         selection: Selection<'_>,
     ) -> Result<Self, PlanError> {
-        let stage = |phase: &PlannedPhase| (phase.id, Stage::configured(settings, phase.id, phase.work()));
-        Self::selected(document.phases.iter().map(stage).collect(), selection)
+        Self::selected(Stage::drafts(settings, Some(document)), selection)
+    }
+
+    /// Those phases that are asked for and could run by themselves, whatever is wrong with the others: for whoever says all
+    /// that is wrong.
+    #[must_use]
+    pub fn of_the_sound(document: Option<&PlanDocument>, settings: &Settings, selection: Selection<'_>) -> Self {
+        let drafts = Stage::drafts(settings, document);
+        let planned: Vec<Phase> = drafts.iter().map(|(phase, _)| *phase).collect();
+        let asked = selection.of(&planned).unwrap_or_default();
+        let asked = drafts.into_iter().filter(|(phase, _)| asked.contains(phase));
+        let stages = asked.filter_map(|(_, draft)| draft.ok()).filter(|stage| !stage.is_idle()).collect();
+        Self { stages, idle_agents: BTreeSet::new() }
     }
 
     fn selected(drafts: Vec<(Phase, Result<Stage, PlanError>)>, selection: Selection<'_>) -> Result<Self, PlanError> {

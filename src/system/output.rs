@@ -3,6 +3,7 @@
 use std::io::{self, IoSlice};
 use std::os::fd::AsFd;
 
+use rustix::fs::fstat;
 use rustix::io::{ReadWriteFlags, pwritev2, retry_on_intr, write};
 
 /// Writes as much as goes without waiting, and says how much. None where the host cannot tell.
@@ -23,4 +24,13 @@ pub fn write_all(output: &dyn AsFd, mut bytes: &[u8]) -> io::Result<()> {
         bytes = &bytes[written..];
     }
     Ok(())
+}
+
+/// Whether two outputs end in one place: a terminal, a pipe or a file. Where the host does not say, they do not.
+#[must_use]
+pub fn same_file(one: impl AsFd, other: impl AsFd) -> bool {
+    match (fstat(one), fstat(other)) {
+        (Ok(one), Ok(other)) => (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino),
+        _ => false,
+    }
 }

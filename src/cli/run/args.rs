@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 
 use super::agent::{AgentVerb, agent_help};
 use super::backends::{BACKENDS_HELP, BackendsVerb};
 use crate::cli::exit::SHARED_CODES;
 use crate::config::{Override, built_in};
 use crate::contract::{Phase, ResolutionAction};
-use crate::runner::Remedy;
+use crate::runner::{Remedy, Selection};
 
 /// Executes the phases of Loa's method unattended: retries, checkpoints, escalation
 #[derive(Debug, Parser)]
@@ -28,6 +28,38 @@ pub(super) struct LoaRun {
     pub(super) overrides: Vec<Override>,
 }
 
+/// Which phases of the plan are asked for.
+#[derive(Debug, Args)]
+pub(super) struct PhaseArgs {
+    /// Execute this phase alone; no other has to be configured
+    #[arg(long, value_name = "PHASE", conflicts_with = "from")]
+    pub(super) phase: Option<Phase>,
+    /// Execute this phase and those behind it
+    #[arg(long, value_name = "PHASE")]
+    pub(super) from: Option<Phase>,
+    /// Stop after this phase
+    #[arg(long, value_name = "PHASE", conflicts_with = "phase")]
+    pub(super) until: Option<Phase>,
+    /// Pass over a phase; may be given again
+    #[arg(long, value_name = "PHASE")]
+    pub(super) skip: Vec<Phase>,
+}
+
+impl PhaseArgs {
+    pub(super) fn selection(&self) -> Selection<'static> {
+        match (self.phase, self.from) {
+            (Some(phase), _) => Selection::Only(phase),
+            (None, None) if self.until.is_none() => Selection::All,
+            (None, from) => Selection::Between(from, self.until),
+        }
+    }
+
+    /// Whether anything but all of them is asked for.
+    pub(super) fn is_given(&self) -> bool {
+        !self.skip.is_empty() || !matches!(self.selection(), Selection::All)
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
     /// Execute the phases, from the first on
@@ -35,18 +67,8 @@ pub(super) enum Verb {
         /// A plan to execute instead of the configured phases
         #[arg(long, value_name = "FILE")]
         plan: Option<PathBuf>,
-        /// Execute this phase alone; no other has to be configured
-        #[arg(long, value_name = "PHASE", conflicts_with = "from")]
-        phase: Option<Phase>,
-        /// Execute this phase and those behind it
-        #[arg(long, value_name = "PHASE")]
-        from: Option<Phase>,
-        /// Stop after this phase
-        #[arg(long, value_name = "PHASE", conflicts_with = "phase")]
-        until: Option<Phase>,
-        /// Pass over a phase; may be given again
-        #[arg(long, value_name = "PHASE")]
-        skip: Vec<Phase>,
+        #[command(flatten)]
+        phases: PhaseArgs,
         /// Say what would run, and run nothing
         #[arg(long)]
         dry_run: bool,
@@ -133,6 +155,8 @@ pub(super) enum Verb {
         /// The plan to be executed, when there is no execution yet
         #[arg(long, value_name = "FILE")]
         plan: Option<PathBuf>,
+        #[command(flatten)]
+        phases: PhaseArgs,
     },
     /// List the executions of this workspace
     Runs,

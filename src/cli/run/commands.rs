@@ -30,7 +30,7 @@ use crate::cli::console::print;
 use crate::cli::defect::guarded;
 use crate::cli::{ExitStatus, Failure, finish, parse};
 use crate::events::RunEnd;
-use crate::runner::{Call, Ended, Engine, Mode, Plan, Remedy, Request, Selection, refuse_foreign, state, status};
+use crate::runner::{Call, Ended, Engine, Mode, Plan, Remedy, Request, refuse_foreign, state, status};
 use crate::store::Layout;
 use crate::system::process::{Interrupt, Interrupts};
 use crate::system::{env, guard, sweep};
@@ -54,15 +54,10 @@ pub fn run() -> ExitStatus {
 fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
     let here = Here::find(Layout::new(workspace(args.workspace.as_deref())?), args)?;
     match &args.command {
-        Verb::Run { plan, phase, from, until, skip: _, dry_run, fresh, wait } => {
-            let selection = match (phase, from) {
-                (Some(phase), _) => Selection::Only(*phase),
-                (None, None) if until.is_none() => Selection::All,
-                (None, from) => Selection::Between(*from, *until),
-            };
+        Verb::Run { plan, phases, dry_run, fresh, wait } => {
             let origin = origin(plan.as_deref())?;
             let files = Files::on_disk(&here);
-            let (settings, plan) = planned(&here, args, &origin, selection, &files)?;
+            let (settings, plan) = planned(&here, args, &origin, phases.selection(), &files)?;
             if *dry_run {
                 return dry(&plan, args.json);
             }
@@ -92,7 +87,7 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
             answer(&here, &resolution(*action, file.as_deref(), notes.as_deref())?, args)
         }
         Verb::Logs { phase, attempt, follow } => logs(&here, *phase, *attempt, *follow, args.json),
-        Verb::Doctor { plan } => doctor(&here, plan.as_deref(), args),
+        Verb::Doctor { plan, phases } => doctor(&here, plan.as_deref(), phases, args),
         Verb::Usage => usage(&settings(&here, args)?, here.layout.workspace(), args.json),
         Verb::Config { explain } => config(&settings(&here, args)?, *explain, args.json),
         Verb::Report { output, execution } => report(&here, execution.as_deref(), output.as_deref(), args.json),

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use super::args::LoaRun;
+use super::args::{LoaRun, PhaseArgs};
 use super::check::{Check, State, told};
-use super::given::{Here, origin, planned};
+use super::given::{Here, origin, planned, sound};
 use super::needs::needs;
 use super::pinned::{Files, Wish, planned_for_resume};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::Settings;
 use crate::contract::Phase;
 use crate::events::{self, ApprovalState, RunStatus};
-use crate::runner::{Plan, Selection};
+use crate::runner::Plan;
 use crate::store::{Basis, Layout, RunStore};
 use crate::system::{files, git, sweep};
 
@@ -20,9 +20,14 @@ const ROOM: u64 = 1 << 30;
 const LEAST_ROOM: u64 = 64 << 20;
 
 /// Looks at everything, and ends with 2 when something is bad.
-pub(super) fn doctor(here: &Here, plan: Option<&Path>, args: &LoaRun) -> Result<ExitStatus, Failure> {
+pub(super) fn doctor(
+    here: &Here,
+    plan: Option<&Path>,
+    phases: &PhaseArgs,
+    args: &LoaRun,
+) -> Result<ExitStatus, Failure> {
     let layout = &here.layout;
-    let mut checks = configuration(here, plan, args);
+    let mut checks = configuration(here, plan, phases, args);
     checks.extend([
         repository(layout),
         writable(layout),
@@ -37,20 +42,28 @@ pub(super) fn doctor(here: &Here, plan: Option<&Path>, args: &LoaRun) -> Result<
 }
 
 /// The configuration, what its phases need, and where a run would stop for a person.
-fn configuration(here: &Here, asked: Option<&Path>, args: &LoaRun) -> Vec<Check> {
-    let name = "configuration";
+fn configuration(here: &Here, asked: Option<&Path>, phases: &PhaseArgs, args: &LoaRun) -> Vec<Check> {
+    let (name, selection) = ("configuration", phases.selection());
     let is_open = |state: events::State| !matches!(state.status, RunStatus::Completed | RunStatus::Aborted);
     // What is over needs nothing any more: what counts is the next run.
-    let goes_on = asked.is_none() && here.present().ok().flatten().is_some_and(is_open);
+    let goes_on = asked.is_none() && !phases.is_given() && here.present().ok().flatten().is_some_and(is_open);
     let plan = if goes_on {
         planned_for_resume(here, args, Wish::default()).map(|it| ((it.settings, it.plan), it.notices))
     } else {
         origin(asked)
-            .and_then(|origin| planned(here, args, &origin, Selection::All, &Files::on_disk(here)))
+            .and_then(|origin| planned(here, args, &origin, selection, &Files::on_disk(here)))
             .map(|planned| (planned, Vec::new()))
     };
     match plan {
-        Err(failure) => vec![Check::new(name, State::Bad, failure.text(), "mend it; `loa-run config` says more")],
+        Err(failure) => {
+            let mut checks = vec![Check::new(name, State::Bad, failure.text(), "mend it; `loa-run config` says more")];
+            let next = (!goes_on).then(|| origin(asked).ok()).flatten();
+            let sound = next.and_then(|origin| sound(here, args, &origin, selection, &Files::on_disk(here)));
+            checks.extend(
+                sound.into_iter().flat_map(|(settings, plan)| needs(&plan, here.layout.workspace(), &settings)),
+            );
+            checks
+        }
         Ok(((settings, plan), notices)) => {
             let mut checks = vec![Check::new(name, State::Good, "valid", "")];
             let remedy = "nothing, if that is wanted";

@@ -87,6 +87,7 @@ fn with_the_execution(named: Place, layout: &Layout, is_new: impl FnOnce(&State)
 /// The configuration, all of it right.
 pub(super) fn settings(here: &Here, args: &LoaRun) -> Result<Settings, Failure> {
     let settings = read_settings(here, args, &Files::on_disk(here)).map_err(of_config)?;
+    warn(here, &settings);
     let findings = settings.unknown_agents();
     if findings.is_empty() {
         return Ok(settings);
@@ -112,7 +113,6 @@ fn read_settings(here: &Here, args: &LoaRun, files: &Files) -> Result<Settings, 
         (Err(error), Ok(_)) | (Ok(_), Err(error)) => return Err(error),
         (Err(error), Err(old)) => return Err(error.and(old)),
     };
-    warn(&path, &settings);
     Ok(settings)
 }
 
@@ -170,21 +170,22 @@ fn recorded(now: &Override) -> RecordedOverride {
 
 /// The phases that the command line passes over, as values of the configuration.
 fn skipped(verb: &Verb) -> Vec<Override> {
-    let Verb::Run { skip, .. } = verb else { return Vec::new() };
+    let (Verb::Run { phases, .. } | Verb::Doctor { phases, .. }) = verb else { return Vec::new() };
     let over = |phase: &crate::contract::Phase| Override {
         key: format!("runtime.phases.{phase}.skip"),
         value: "true".to_owned(),
         origin: Origin::Flag(format!("--skip {phase}")),
     };
-    skip.iter().map(over).collect()
+    phases.skip.iter().map(over).collect()
 }
 
 /// Shows what in the configuration is allowed and still worth a look.
-fn warn(path: &Path, settings: &Settings) {
+fn warn(here: &Here, settings: &Settings) {
     if settings.warnings().is_empty() {
         return;
     }
-    let bytes = files::read(path, u64::MAX).unwrap_or_default();
+    let path = here.layout.workspace().join(FILE_NAME);
+    let bytes = files::read(&path, u64::MAX).unwrap_or_default();
     say(all(&path.display().to_string(), &bytes, settings.warnings()));
 }
 
@@ -217,7 +218,10 @@ pub(super) fn planned(
     let read = |path: &Path| read_plan(path, &files.plan(path).map_err(PlanError::from)?);
     let document = origin.path.as_deref().map(read).transpose().map_err(|error| of_run(error.into()));
     match read_settings(here, args, files) {
-        Ok(settings) => plan(document, &settings, selection).map(|plan| (settings, plan)),
+        Ok(settings) => {
+            warn(here, &settings);
+            plan(document, &settings, selection).map(|plan| (settings, plan))
+        }
         // What else is wrong is seen by what the rest of the configuration says.
         Err(ConfigError::Invalid { problems, rest }) => {
             let else_wrong = match rest {
@@ -229,6 +233,21 @@ pub(super) fn planned(
         }
         Err(error) => Err(of_config(error)),
     }
+}
+
+/// The phases of a plan that as a whole could not run, those of them that could; `None` where the settings are wrong.
+pub(super) fn sound(
+    here: &Here,
+    args: &LoaRun,
+    origin: &RunOrigin,
+    selection: Selection<'_>,
+    files: &Files,
+) -> Option<(Settings, Plan)> {
+    let read = |path: &Path| read_plan(path, &files.plan(path).ok()?).ok();
+    let document = origin.path.as_deref().and_then(read);
+    let settings = read_settings(here, args, files).ok()?;
+    let plan = Plan::of_the_sound(document.as_ref(), &settings, selection);
+    Some((settings, plan))
 }
 
 fn plan(

@@ -10,14 +10,17 @@ use crate::draw;
 use crate::events::{AgentActivity, CompactionMeans, Envelope, Event, Found, Observation, Pause, RunEnd, State};
 use crate::runner::{Call, Listener};
 use crate::store::Layout;
+use crate::system::output::same_file;
 use crate::system::process::{Piece, Stream};
 
 /// Shows progress on standard error, and what stages write on the stream that they wrote it to.
 pub(super) struct Terminal {
     /// Standard output belongs to one JSON document.
     json: bool,
-    /// Whether the last piece of each stream left its line open.
+    /// Whether the last piece of each stream of the stage left its line open.
     open: [bool; 2],
+    /// Both streams end in one place, such as a terminal: a line of one must not go on with a line of the other.
+    together: bool,
     colours: bool,
     screen: Screen,
     layout: Layout,
@@ -32,25 +35,35 @@ impl Terminal {
     pub(super) fn new(layout: &Layout, json: bool) -> Self {
         let colours = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
         let screen = Screen::new(io::stdout(), io::stderr(), PATIENCE);
-        Self { json, open: [false; 2], colours, screen, layout: layout.clone(), tokens: None }
+        let together = json || same_file(io::stdout(), io::stderr());
+        Self { json, open: [false; 2], together, colours, screen, layout: layout.clone(), tokens: None }
     }
 
     fn output(&mut self, phase: Phase, piece: &Piece) {
-        let index = usize::from(piece.stream == Stream::Stderr);
-        let bytes = prefixed(&format!("{phase} | "), self.open[index], &piece.bytes);
-        self.open[index] = !piece.ends_line();
-        let stream = if self.json { Stream::Stderr } else { piece.stream };
-        self.screen.show(stream, bytes);
+        if self.together {
+            self.end_line(if piece.stream == Stream::Stdout { Stream::Stderr } else { Stream::Stdout });
+        }
+        let open = &mut self.open[index(piece.stream)];
+        let bytes = prefixed(&format!("{phase} | "), *open, &piece.bytes);
+        *open = !piece.ends_line();
+        self.screen.show(self.shown_on(piece.stream), bytes);
     }
 
-    /// Our own line; one that a stage left open ends first.
-    fn say(&mut self, text: &str) {
-        let both_on_stderr = self.json && self.open[0];
-        let open = if self.open[1] || both_on_stderr { "\n" } else { "" };
-        if !open.is_empty() {
-            self.open = [self.open[0] && !self.json, false];
+    /// Where a stream of the stage is shown.
+    fn shown_on(&self, stream: Stream) -> Stream {
+        if self.json { Stream::Stderr } else { stream }
+    }
+
+    /// Ends the line that a stream of the stage left open.
+    fn end_line(&mut self, stream: Stream) {
+        if std::mem::take(&mut self.open[index(stream)]) {
+            self.screen.show(self.shown_on(stream), b"\n".to_vec());
         }
-        self.show(&format!("{open}{CYAN}loa-run:{CYAN:#} {text}\n"));
+    }
+
+    /// Our own line; those that a stage left open end first, also for what the next stage writes.
+    fn say(&mut self, text: &str) {
+        self.show(&format!("{CYAN}loa-run:{CYAN:#} {text}\n"));
     }
 
     /// Calls the human.
@@ -78,6 +91,9 @@ impl Terminal {
     }
 
     fn show(&mut self, text: &str) {
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            self.end_line(stream);
+        }
         let text = if self.colours { text.to_owned() } else { anstream::adapter::strip_str(text).to_string() };
         self.screen.show(Stream::Stderr, text.into_bytes());
     }
@@ -232,6 +248,10 @@ fn agent_sentence(phase: Phase, agent: &AgentActivity, tokens: Option<u64>) -> O
         | AgentActivity::Said { .. }
         | AgentActivity::Waiting { .. } => return None,
     })
+}
+
+fn index(stream: Stream) -> usize {
+    usize::from(stream == Stream::Stderr)
 }
 
 /// Every line behind a prefix; the first goes on with a line that is `open`.
