@@ -218,4 +218,7 @@ pub struct Drive {
     /// The manifest's `halt` verb while this phase runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub halt_during: Option<String>,
+    /// The command of this phase cannot be started until the step is over: its program is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unstartable: Option<String>,
 }

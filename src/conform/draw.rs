@@ -123,6 +123,7 @@ fn filled_step(step: &Step, drawn: &BTreeMap<String, Value>) -> Step {
         kill_during: drive.kill_during.as_deref().map(text),
         kill_at_checkpoint: drive.kill_at_checkpoint.as_deref().map(text),
         halt_during: drive.halt_during.as_deref().map(text),
+        unstartable: drive.unstartable.as_deref().map(text),
     };
     match step {
         Step::Run(how) => Step::Run(drive(how)),

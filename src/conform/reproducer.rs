@@ -212,13 +212,13 @@ impl Reproducer<'_> {
         let plain = Drive::default();
         match step {
             Step::Run(drive) => {
-                let run = verb("run", manifest.run.as_ref(), drive, "");
+                let run = unstartable(drive, verb("run", manifest.run.as_ref(), drive, ""));
                 match &manifest.prepare {
                     Some(prepare) => format!("{}\n{run}", verb("prepare", Some(prepare), &plain, "")),
                     None => run,
                 }
             }
-            Step::Resume(drive) => verb("resume", manifest.resume.as_ref(), drive, ""),
+            Step::Resume(drive) => unstartable(drive, verb("resume", manifest.resume.as_ref(), drive, "")),
             Step::Resolve(action) => verb("resolve", manifest.resolve.as_ref(), &plain, action),
             Step::State => verb("state", manifest.state.as_ref(), &plain, ""),
             Step::Write { path, content } => format!("lay \"$WORKSPACE\"/{} {}", quoted(path), quoted(content)),
@@ -291,6 +291,13 @@ fn word(template: &str) -> String {
 fn variable(name: &str) -> String {
     let is_plain = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     if is_plain { name.to_owned() } else { quoted(name) }
+}
+
+/// The lines of a step, in which the program of one phase may not be there.
+fn unstartable(drive: &Drive, lines: String) -> String {
+    let Some(phase) = &drive.unstartable else { return lines };
+    let program = format!("\"$ROOT\"/phases/{}", quoted(phase));
+    format!("mv {program} {program}.away\n{lines}\nmv {program}.away {program}")
 }
 
 #[cfg(test)]

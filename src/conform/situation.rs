@@ -109,8 +109,11 @@ impl Situation {
             Self::Checkpoint if is_meddled_with(case, number) => Vec::new(),
             Self::Checkpoint => {
                 let stems = step.checkpoints.keys().filter_map(|name| name.strip_suffix(".yaml"));
-                let started =
-                    |stem: &&str| seen.attempts.iter().any(|it| it.phase == **stem && it.workspace == step.workspace);
+                let started = |stem: &&str| {
+                    seen.attempts
+                        .iter()
+                        .any(|it| it.step <= number && it.phase == **stem && it.workspace == step.workspace)
+                };
                 stems.filter(started).map(of).collect()
             }
         }

@@ -15,6 +15,7 @@ use super::edit::edited;
 use super::probe::COMPACTOR;
 use super::{journal, sighting};
 use crate::contract::Phase;
+use crate::system::files::{self, FileError};
 use crate::system::scratch::{self, ScratchError};
 
 /// The configuration that every case begins with: no person stands beside a judged run.
@@ -127,6 +128,17 @@ impl Lab {
 
     pub(super) fn plan(&self) -> PathBuf {
         self.root.join("plan.json")
+    }
+
+    /// Takes the program of a phase away, or puts it back.
+    ///
+    /// # Errors
+    /// What the host says.
+    pub(super) fn take_away(&self, phase: &str, away: bool) -> Result<(), FileError> {
+        let program = self.root.join("phases").join(phase);
+        let aside = self.root.join("phases").join(format!("{phase}.away"));
+        let (from, to) = if away { (program, aside) } else { (aside, program) };
+        files::rename(&from, &to)
     }
 
     /// The judge's own compactor, a program without arguments.

@@ -144,7 +144,9 @@ impl Stage {
             if waits_or_ends && !announced {
                 announced = true;
                 // Nobody listens when the step is over already.
-                let _ = self.reached.send(Reached { phase: phase.to_owned(), hangs: *act == Act::Hang });
+                let _ = self
+                    .reached
+                    .send(Reached { phase: phase.to_owned(), hangs: matches!(act, Act::Hang | Act::UntilHalted) });
             }
             match act {
                 Act::Exit(code) => return self.exit(attempt, code, probe).await,

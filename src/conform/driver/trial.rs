@@ -260,15 +260,25 @@ impl<'a> Trial<'a> {
         let places = self.report_places();
         let last_report = || places.reports(&stage, before).last().map(|report| report.at);
         let last_report: Option<&dyn Fn() -> Option<Millis>> = self.manifest.waits.then_some(&last_report);
+        if let Err(why) = self.take_away(plan, true) {
+            return (verb.as_str(), argv, ProcessEnd::NotStarted(why));
+        }
         let end = self.watch(halt).drive(&way, plan, last_report).await;
-        (verb.as_str(), argv, end)
+        let back = self.take_away(plan, false);
+        (verb.as_str(), argv, back.map_or_else(ProcessEnd::NotStarted, |()| end))
+    }
+
+    /// Takes the program of the phase away that is not to start in the step, or puts it back.
+    fn take_away(&self, plan: &Drive, away: bool) -> Result<(), String> {
+        let phase = plan.unstartable.iter();
+        phase.map(|phase| self.lab.take_away(phase, away).map_err(said)).collect()
     }
 
     fn watch(&mut self, halt: Option<Way>) -> Watch<'_> {
         Watch {
             budget: self.budget(),
             workspace: self.lab.workspace(),
-            killed_in: self.script.steps.iter().filter_map(killed_in).collect(),
+            met_in: self.script.steps.iter().filter_map(met_in).collect(),
             stage: &self.stage,
             reached: &mut self.reached,
             stop: &self.options.stop,
@@ -278,10 +288,10 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// The phase during which a step kills the runtime.
-fn killed_in(step: &Step) -> Option<String> {
+/// The phase during which a step kills the runtime, or has it halted.
+fn met_in(step: &Step) -> Option<String> {
     match step {
-        Step::Run(drive) | Step::Resume(drive) => drive.kill_during.clone(),
+        Step::Run(drive) | Step::Resume(drive) => drive.kill_during.clone().or(drive.halt_during.clone()),
         _ => None,
     }
 }

@@ -63,7 +63,7 @@ pub(super) struct Watch<'a> {
     /// Where checkpoints belong.
     pub(super) workspace: PathBuf,
     /// The phases during which some step of the case kills the runtime.
-    pub(super) killed_in: Vec<String>,
+    pub(super) met_in: Vec<String>,
 }
 
 /// A verb that still does something has so many times its budget.
@@ -121,7 +121,7 @@ impl Watch<'_> {
                     if is_halted && halting.is_none() {
                         halting = self.halt.take().map(|way| work::halt(way, self.adapter, self.budget, self.stage));
                     }
-                    if hangs && !is_killed && self.killed_in.contains(&phase) {
+                    if hangs && !is_killed && !is_halted && self.met_in.contains(&phase) {
                         break Cut::Hangs;
                     }
                 },

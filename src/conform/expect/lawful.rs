@@ -1,12 +1,10 @@
 //! Whether a rule of the judge's model of the contract was kept, each time that it applied.
 
 use super::Evidence;
-use crate::conform::draw::Script;
 use crate::conform::{Check, Reason, Rule, story};
 
 pub(super) fn lawful(evidence: &Evidence<'_>, rule: Rule) -> Check {
-    let script = Script::new(evidence.case, &evidence.seen.drawn);
-    let findings = story::findings(&script.steps, evidence.seen);
+    let findings = story::findings(evidence.case, evidence.seen);
     let about: Vec<&story::Finding> = findings.iter().filter(|finding| finding.rule == rule).collect();
     if let Some(broken) = about.iter().find(|finding| !finding.kept) {
         let check = Check::fail(Reason::Unlawful, &broken.expected, &broken.observed).in_step(broken.step);

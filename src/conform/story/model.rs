@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::Rule;
-use crate::conform::{AttemptSeen, Millis, Observation, ProcessEnd, Step, StepSeen};
+use super::plot::HARD_LIMIT;
+use crate::conform::draw::Script;
+use crate::conform::{Act, AttemptSeen, Case, Drive, Knob, Millis, Observation, ProcessEnd, Step, StepSeen};
 use crate::contract::{Phase, ResolutionAction};
 use crate::diag::{Budget, Format, documents};
 
@@ -24,9 +26,10 @@ pub(in crate::conform) struct Finding {
 
 /// Everything that the rules say of what was seen: what was kept, and at most one thing that was not, for what a runtime
 /// that left the path does next says nothing more.
-pub(in crate::conform) fn findings(steps: &[Step], seen: &Observation) -> Vec<Finding> {
-    let mut walk = Walk::default();
-    for (number, (step, seen_step)) in steps.iter().zip(&seen.steps).enumerate() {
+pub(in crate::conform) fn findings(case: &Case, seen: &Observation) -> Vec<Finding> {
+    let script = Script::new(case, &seen.drawn);
+    let mut walk = Walk { script: script.phases, time: case.knobs.get(&Knob::RunTimeout).copied(), ..Walk::default() };
+    for (number, (step, seen_step)) in script.steps.iter().zip(&seen.steps).enumerate() {
         let attempts: Vec<&AttemptSeen> = seen.attempts.iter().filter(|it| it.step == number).collect();
         if walk.step(number, step, seen_step, &attempts).is_none() {
             break;
@@ -42,6 +45,12 @@ type GoOn = Option<()>;
 const MOST_STARTS: u32 = 4;
 /// The reading that retries least stops after two starts.
 const FEWEST_STARTS: u32 = 2;
+/// Three remediation loops, so four audits.
+const MOST_AUDITS: u32 = 4;
+/// The reading that remediates least calls a human after three.
+const FEWEST_AUDITS: u32 = 3;
+/// How often a context is full, by what its phase says, before a human must have been called.
+const MOST_FULL: usize = 3;
 
 /// What may come next.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,6 +108,18 @@ struct Walk {
     /// Starts of the phase at work that ended with 1, in this life of the runtime and in all.
     failed: (u32, u32),
     rest: Rest,
+    /// Audits that failed, in this life of the runtime and in all.
+    audits: (u32, u32),
+    /// The phase that may be done or not: it ended while a human was called for another reason.
+    open: Option<Phase>,
+    /// The decisions that the last attempt of a phase supplied.
+    supplied: BTreeMap<Phase, Vec<Value>>,
+    /// What each attempt of a phase does.
+    script: BTreeMap<String, Vec<Vec<Act>>>,
+    /// How long the run may take, where the story says so.
+    time: Option<Millis>,
+    /// When it began.
+    begun: Option<Millis>,
     /// The execution that all checkpoints name.
     execution: Option<Value>,
 }
@@ -106,9 +127,10 @@ struct Walk {
 impl Walk {
     fn step(&mut self, number: usize, step: &Step, seen: &StepSeen, attempts: &[&AttemptSeen]) -> GoOn {
         match step {
-            Step::Run(_) | Step::Resume(_) => {
+            Step::Run(plan) | Step::Resume(plan) => {
+                self.begun.get_or_insert(seen.started);
                 let turn = self.begin()?;
-                self.drive(number, seen, attempts, turn)
+                self.drive(number, plan, seen, attempts, turn)
             }
             Step::Resolve(answer) => {
                 let Rest::Called(phase, _) = self.rest else { return None };
@@ -121,7 +143,7 @@ impl Walk {
                     return Some(());
                 }
                 let turn = self.begin()?;
-                self.drive(number, seen, attempts, turn)
+                self.drive(number, &Drive::default(), seen, attempts, turn)
             }
             // Somebody else changes what the runtime knows.
             _ => None,
@@ -130,7 +152,7 @@ impl Walk {
 
     /// What may come first in a run or resume.
     fn begin(&mut self) -> Option<Turn> {
-        self.failed.0 = 0;
+        (self.failed.0, self.audits.0) = (0, 0);
         let next = self.next();
         Some(match std::mem::take(&mut self.rest) {
             Rest::Fresh => Turn::must_start(Phase::Preflight, Rule::GoesOn),
@@ -146,8 +168,13 @@ impl Walk {
     }
 
     fn answered(&mut self, phase: Phase, answer: ResolutionAction) -> Turn {
-        self.failed = (0, 0);
+        (self.failed, self.audits) = Default::default();
         match answer {
+            ResolutionAction::FixAndResume if self.open == Some(phase) => {
+                let after = Phase::ALL.iter().copied().find(|it| !self.done.contains(it) && *it != phase);
+                let may_start = std::iter::once(phase).chain(after).collect();
+                Turn { may_start, may_end: after.is_none(), rule: Rule::FixedFirst, not: None }
+            }
             ResolutionAction::FixAndResume => Turn::must_start(phase, Rule::FixedFirst),
             ResolutionAction::SkipPhase => {
                 self.done.insert(phase);
@@ -158,7 +185,7 @@ impl Walk {
                 Turn { not: Some((phase, Rule::SkippedPassed)), ..turn }
             }
             ResolutionAction::Reset => {
-                (self.done, self.skipped, self.execution) = Default::default();
+                (self.done, self.skipped, self.execution, self.open) = Default::default();
                 // It may also refuse, and ask for a new run.
                 Turn { may_end: true, ..Turn::must_start(Phase::Preflight, Rule::ResetFromStart) }
             }
@@ -169,15 +196,29 @@ impl Walk {
         }
     }
 
+    /// Whether a phase besides this one is not done.
+    fn others_remain(&self, phase: Phase) -> bool {
+        Phase::ALL.iter().any(|other| *other != phase && !self.done.contains(other))
+    }
+
     /// The first phase that is not done.
     fn next(&self) -> Option<Phase> {
         Phase::ALL.iter().copied().find(|phase| !self.done.contains(phase))
     }
 
     /// What happened in a step in which the runtime was at work.
-    fn drive(&mut self, number: usize, seen: &StepSeen, attempts: &[&AttemptSeen], mut turn: Turn) -> GoOn {
+    fn drive(
+        &mut self,
+        number: usize,
+        plan: &Drive,
+        seen: &StepSeen,
+        attempts: &[&AttemptSeen],
+        mut turn: Turn,
+    ) -> GoOn {
         let mut before: BTreeSet<Phase> = self.done.clone();
         let resumes = turn.rule != Rule::GoesOn;
+        turn = unstartable(plan, turn);
+        let (mut met, mut last) = (None, None);
         for (position, attempt) in attempts.iter().enumerate() {
             let phase: Phase = attempt.phase.parse().ok()?;
             if !turn.may_start.contains(&phase) {
@@ -190,20 +231,59 @@ impl Walk {
             if position == 0 && resumes && !before.is_empty() {
                 self.kept(Rule::StaysDone, number, attempt.started, "no phase that is done to start", phase);
             }
+            if let Some(open) = self.open.take().filter(|open| *open != phase) {
+                // The runtime went on: it was done.
+                self.done.insert(open);
+            }
+            last = Some(phase);
+            self.supplied.insert(phase, supplied(acts(&self.script, attempt), attempt));
             // Remediation: what is done again is not done.
             self.done.remove(&phase);
             self.skipped.remove(&phase);
             before.remove(&phase);
+            let is_halted = plan.halt_during.as_deref() == Some(phase.as_str());
+            if is_halted && !acts(&self.script, attempt).contains(&Act::UntilHalted) {
+                // It did not wait for that, and whether it had ended before is not known.
+                return None;
+            }
+            if let Some(rule) = self.calls(is_halted, attempt, met) {
+                (met, self.open) = (Some(rule), Some(phase));
+                turn = Turn::must_end(rule);
+                continue;
+            }
             let Some(after) = self.ended(phase, attempt) else { return self.cut_off(phase, seen) };
-            turn = after;
+            turn = unstartable(plan, after);
         }
-        self.rests(number, seen, &turn, attempts.last().copied())
+        let stuck = (turn.rule == Rule::UnstartableHalts).then(|| plan.unstartable.as_ref()?.parse().ok()).flatten();
+        self.rests(number, plan, seen, &turn, stuck.or(last))
+    }
+
+    /// The rule by which a human is called during this attempt, whatever it ends with; what happened before in the step is
+    /// not asked again.
+    fn calls(&self, is_halted: bool, attempt: &AttemptSeen, before: Option<Rule>) -> Option<Rule> {
+        let acts = acts(&self.script, attempt);
+        let full = acts.iter().filter(|act| matches!(act, Act::Usage(tokens) if *tokens >= HARD_LIMIT)).count();
+        let outlasts = |act: &Act| matches!(act, Act::Sleep(millis) if self.time.is_some_and(|time| *millis > time));
+        if before.is_some() {
+            None
+        } else if is_halted {
+            Some(Rule::HaltCalls)
+        } else if full > MOST_FULL {
+            Some(Rule::OverflowCalls)
+        } else if acts.iter().any(outlasts) {
+            Some(Rule::TimeCalls)
+        } else {
+            None
+        }
     }
 
     /// The rule that the start of a phase breaks.
     fn broken_by(&self, phase: Phase, turn: &Turn, before: &BTreeSet<Phase>) -> Rule {
         match turn.not {
             Some((other, rule)) if other == phase => rule,
+            // Instead of a phase that cannot be started, one that is done.
+            _ if turn.rule == Rule::UnstartableHalts && before.contains(&phase) => Rule::StaysDone,
+            _ if turn.rule == Rule::UnstartableHalts && self.done.contains(&phase) => Rule::DoneOnce,
             // Whatever starts now, what counts is that nothing may.
             _ if turn.may_start.is_empty() && self.next().is_some() && turn.rule != Rule::SkippedPassed => turn.rule,
             _ if before.contains(&phase) => Rule::StaysDone,
@@ -241,10 +321,15 @@ impl Walk {
         let rule = if ever < FEWEST_STARTS { Rule::Retries } else { Rule::StopsRetrying };
         let turn = if now >= MOST_STARTS { Turn::must_end(rule) } else { Turn::must_start(phase, rule) };
         let turn = Turn { may_end: ever >= FEWEST_STARTS, not: Some((phase, Rule::StopsRetrying)), ..turn };
-        match phase {
-            Phase::Audit => Turn { may_start: vec![Phase::Audit, Phase::Implementation], ..turn },
-            _ => turn,
+        if phase != Phase::Audit {
+            return turn;
         }
+        self.audits = (self.audits.0 + 1, self.audits.1 + 1);
+        if self.audits.0 >= MOST_AUDITS {
+            return Turn::must_end(Rule::RemediationEnds);
+        }
+        let may_end = turn.may_end || self.audits.1 >= FEWEST_AUDITS;
+        Turn { may_start: vec![Phase::Audit, Phase::Implementation], may_end, ..turn }
     }
 
     /// The runtime was killed while the phase ran, or the judge saw no end of it.
@@ -257,7 +342,7 @@ impl Walk {
     }
 
     /// The step is over: whether it might be, and what is left on the disk.
-    fn rests(&mut self, number: usize, seen: &StepSeen, turn: &Turn, last: Option<&AttemptSeen>) -> GoOn {
+    fn rests(&mut self, number: usize, plan: &Drive, seen: &StepSeen, turn: &Turn, last: Option<Phase>) -> GoOn {
         if seen.end == ProcessEnd::KilledAsPlanned {
             self.rest = Rest::Killed(None);
             return Some(());
@@ -267,9 +352,31 @@ impl Walk {
             ProcessEnd::Exited(code) => format!("the runtime ended with {code}"),
             _ => "the runtime waits for a human".to_owned(),
         };
-        if !turn.may_end {
+        let failed = seen.end != ProcessEnd::Exited(0);
+        if !failed && self.open.is_some_and(|open| !self.others_remain(open)) {
+            // It was the last phase, and ended well: the run may be over.
+            return None;
+        }
+        // Time that ran out early, on a busy machine, and a runtime that looks before it starts anything.
+        let is_over = self.time.is_some_and(|time| seen.ended - self.begun.unwrap_or_default() >= time);
+        let looked_first = plan.unstartable.is_some() && last.is_none();
+        if failed && !turn.may_end && (is_over || looked_first) {
+            return None;
+        }
+        if !turn.may_end || turn.rule == Rule::UnstartableHalts && !failed {
             self.find(turn.rule, false, number, Some(seen.ended), turn.in_words(), observed);
             return None;
+        }
+        if let Some(trigger) = trigger(turn.rule) {
+            let said: Vec<&Value> = seen.reports.iter().filter_map(|report| report.document.get("trigger")).collect();
+            let (expected, kept) =
+                (format!("a report with the trigger {trigger}"), said.iter().any(|it| **it == trigger));
+            let observed = said.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let observed = if observed.is_empty() { "no report names one".to_owned() } else { observed };
+            self.find(turn.rule, kept, number, Some(seen.ended), expected, observed);
+            if !kept || turn.rule == Rule::TimeCalls {
+                return None;
+            }
         }
         for rule in BTreeSet::from([Some(turn.rule), turn.not.map(|(_, rule)| rule)]).into_iter().flatten() {
             self.find(rule, true, number, Some(seen.ended), turn.in_words(), observed.clone());
@@ -282,7 +389,7 @@ impl Walk {
             return self.next().is_none().then(|| self.finished());
         };
         self.left(number, seen)?;
-        if self.next().is_none() {
+        if self.open.is_none() && self.next().is_none() {
             let ok = seen.end == ProcessEnd::Exited(0);
             self.find(
                 Rule::EndsWithZero,
@@ -294,7 +401,7 @@ impl Walk {
             );
             return ok.then(|| self.finished());
         }
-        self.rest = Rest::Called(last.phase.parse().ok()?, None);
+        self.rest = Rest::Called(last, None);
         Some(())
     }
 
@@ -320,6 +427,7 @@ impl Walk {
             let (expected, observed) =
                 (format!("{phase}, which is done, to say exit_code 0"), format!("it says {code}"));
             self.find(Rule::LatestCheckpoint, *code == 0, number, Some(seen.ended), expected, observed);
+            self.keeps(number, seen, phase, &documents[&phase]);
         }
         for (phase, document) in documents {
             let Some(named) = document.get("execution_id").filter(|_| self.done.contains(&phase)) else { continue };
@@ -330,6 +438,20 @@ impl Walk {
         self.findings.iter().all(|finding| finding.kept).then_some(())
     }
 
+    /// What the phase supplied stands in its checkpoint.
+    fn keeps(&mut self, number: usize, seen: &StepSeen, phase: Phase, document: &Value) {
+        let Some(supplied) = self.supplied.get(&phase).filter(|supplied| !supplied.is_empty()) else { return };
+        let told = document.get("decisions").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let same = |one: &Value, key: &str, other: &Value| one.get(key) == other.get(key);
+        let is_told = |decision: &&Value| {
+            told.iter().any(|one| ["id", "description", "reasoning"].iter().all(|key| same(one, key, decision)))
+        };
+        let missing = supplied.iter().find(|decision| !is_told(decision)).cloned();
+        let expected = format!("the {} decisions that {phase} supplied in its checkpoint", supplied.len());
+        let observed = missing.as_ref().map_or("they are there".to_owned(), |it| format!("it lacks {it}"));
+        self.find(Rule::ResultKept, missing.is_none(), number, Some(seen.ended), expected, observed);
+    }
+
     fn kept(&mut self, rule: Rule, step: usize, at: Millis, expected: &str, phase: Phase) {
         self.find(rule, true, step, Some(at), expected.to_owned(), format!("{phase} started"));
     }
@@ -337,6 +459,41 @@ impl Walk {
     fn find(&mut self, rule: Rule, kept: bool, step: usize, at: Option<Millis>, expected: String, observed: String) {
         self.findings.push(Finding { rule, kept, step, at, expected, observed });
     }
+}
+
+/// The same turn where a phase that might start now cannot.
+fn unstartable(plan: &Drive, turn: Turn) -> Turn {
+    let meant: Option<Phase> = plan.unstartable.as_ref().and_then(|phase| phase.parse().ok());
+    let Some(phase) = meant.filter(|phase| turn.may_start.contains(phase)) else { return turn };
+    let may_start: Vec<Phase> = turn.may_start.into_iter().filter(|other| *other != phase).collect();
+    match may_start.is_empty() {
+        true => Turn::must_end(Rule::UnstartableHalts),
+        false => Turn { may_start, may_end: true, ..turn },
+    }
+}
+
+/// What the report says when a human is called by this rule.
+fn trigger(rule: Rule) -> Option<&'static str> {
+    match rule {
+        Rule::HaltCalls => Some("manual"),
+        Rule::OverflowCalls => Some("context_overflow"),
+        Rule::TimeCalls => Some("timeout"),
+        _ => None,
+    }
+}
+
+/// What an attempt was to do: the last entry of the script serves every later one.
+fn acts<'a>(script: &'a BTreeMap<String, Vec<Vec<Act>>>, attempt: &AttemptSeen) -> &'a [Act] {
+    let attempts = script.get(&attempt.phase).map_or(&[][..], Vec::as_slice);
+    let number = usize::try_from(attempt.attempt).unwrap_or(usize::MAX);
+    attempts.get(number - 1).or(attempts.last()).map_or(&[], Vec::as_slice)
+}
+
+/// The decisions that an attempt supplied, where the runtime takes any.
+fn supplied(acts: &[Act], attempt: &AttemptSeen) -> Vec<Value> {
+    let results = acts.iter().filter_map(|act| if let Act::Result(result) = act { Some(result) } else { None });
+    let decisions = results.filter_map(|result| result.get("decisions")?.as_array()).flatten().cloned();
+    if attempt.env.contains_key("LOA_RESULT_FILE") { decisions.collect() } else { Vec::new() }
 }
 
 fn document(text: &str) -> Option<Value> {

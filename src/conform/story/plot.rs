@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use fastrand::Rng;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Rule;
 use crate::conform::draw::seed_of;
-use crate::conform::{Act, Case, Drive, Expectation, Knob, Step};
+use crate::conform::{Act, Case, Drive, Expectation, Knob, Step, TimeMethod};
 use crate::contract::{Phase, ResolutionAction};
 
 /// How the identifier of a story begins.
@@ -20,6 +20,15 @@ const MOST_STEPS: usize = 30;
 const MOST_INCIDENTS: usize = 14;
 /// Starts that end with 1 after which every reading of the contract calls a human.
 const USED_UP: u32 = 4;
+/// The stories over which each cause is sure to come up in each phase.
+const SURE: usize = 60;
+/// How long a run may take in which time runs out, in milliseconds, and how long the phase takes in which it does.
+const TIME: u64 = 3_000;
+const TOO_LONG: u64 = 4_000;
+/// The limits of a context that fills, and what its phase says of it, in tokens.
+const SOFT_LIMIT: u64 = 80_000;
+pub(super) const HARD_LIMIT: u64 = 150_000;
+const FULL: [u64; 4] = [150_000, 150_000, 151_000, 152_000];
 /// Codes that the contract does not know, among them those that shells give.
 const UNKNOWN: [i64; 9] = [3, 17, 64, 77, 125, 126, 127, 137, 255];
 /// Those that a program written in Rust does not catch.
@@ -47,12 +56,22 @@ struct Incident {
 enum Kind {
     /// It ends with 1, so many times.
     Fails(u32),
+    /// It ends with 1 whenever it runs.
+    NeverPasses,
     /// It ends with 2.
     Blocked,
     Unknown(i64),
     Dies(&'static str),
     /// The runtime is killed while it runs.
     Killed,
+    /// A person asks the runtime to halt while it runs.
+    Halted,
+    /// Its command cannot be started.
+    Unstartable,
+    /// Its context is full, and stays so.
+    Overflows,
+    /// It takes longer than the run may. What a human can do about that is another matter: the story ends here.
+    OutOfTime,
 }
 
 /// What may go wrong, whatever is drawn beside it.
@@ -64,19 +83,45 @@ enum Cause {
     Unknown,
     Signal,
     Killed,
+    Unstartable,
+    Halted,
+    Overflow,
+    OutOfTime,
 }
 
 impl Cause {
-    const ALL: [Self; 6] = [Self::Failed, Self::Exhausted, Self::Blocked, Self::Unknown, Self::Signal, Self::Killed];
+    const ALL: [Self; 10] = [
+        Self::Failed,
+        Self::Exhausted,
+        Self::Blocked,
+        Self::Unknown,
+        Self::Signal,
+        Self::Killed,
+        Self::Unstartable,
+        Self::Halted,
+        Self::Overflow,
+        Self::OutOfTime,
+    ];
 
-    fn kind(self, rng: &mut Rng) -> Kind {
+    /// Whether a manifest may lack the way to bring it about: of a runtime without one such a story is not observed.
+    fn wants_a_way(self) -> bool {
+        matches!(self, Self::Halted | Self::Overflow | Self::OutOfTime)
+    }
+
+    fn kind(self, phase: Phase, rng: &mut Rng) -> Kind {
         match self {
             Self::Failed => Kind::Fails(rng.u32(1..=2)),
+            // After its first failures it may be another phase that runs: how often in all is a matter of remediation.
+            Self::Exhausted if phase == Phase::Audit => Kind::NeverPasses,
             Self::Exhausted => Kind::Fails(USED_UP),
             Self::Blocked => Kind::Blocked,
             Self::Unknown => Kind::Unknown(UNKNOWN[rng.usize(0..UNKNOWN.len())]),
             Self::Signal => Kind::Dies(SIGNALS[rng.usize(0..SIGNALS.len())]),
             Self::Killed => Kind::Killed,
+            Self::Unstartable => Kind::Unstartable,
+            Self::Halted => Kind::Halted,
+            Self::Overflow => Kind::Overflows,
+            Self::OutOfTime => Kind::OutOfTime,
         }
     }
 }
@@ -85,12 +130,16 @@ impl Kind {
     #[cfg(test)]
     fn cause(self) -> Cause {
         match self {
-            Self::Fails(USED_UP..) => Cause::Exhausted,
+            Self::Fails(USED_UP..) | Self::NeverPasses => Cause::Exhausted,
             Self::Fails(_) => Cause::Failed,
             Self::Blocked => Cause::Blocked,
             Self::Unknown(_) => Cause::Unknown,
             Self::Dies(_) => Cause::Signal,
             Self::Killed => Cause::Killed,
+            Self::Unstartable => Cause::Unstartable,
+            Self::Halted => Cause::Halted,
+            Self::Overflows => Cause::Overflow,
+            Self::OutOfTime => Cause::OutOfTime,
         }
     }
 
@@ -102,14 +151,29 @@ impl Kind {
         self.calls_a_human() || self == Self::Killed
     }
 
+    fn wants_a_way(self) -> bool {
+        self.leaves_it_open() || self == Self::OutOfTime
+    }
+
+    /// Whether the phase may be done or not when it is over.
+    fn leaves_it_open(self) -> bool {
+        matches!(self, Self::Halted | Self::Overflows)
+    }
+
     /// What an attempt does at its end, and how many attempts do.
-    fn acts(self) -> (Act, u32) {
+    fn acts(self) -> (Vec<Act>, u32) {
+        let exit = |code: i64| Act::Exit(json!(code));
         match self {
-            Self::Fails(times) => (Act::Exit(json!(1)), times),
-            Self::Blocked => (Act::Exit(json!(2)), 1),
-            Self::Unknown(code) => (Act::Exit(json!(code)), 1),
-            Self::Dies(signal) => (Act::Die(signal.to_owned()), 1),
-            Self::Killed => (Act::Hang, 1),
+            Self::Fails(times) => (vec![exit(1)], times),
+            Self::NeverPasses => (vec![exit(1)], 1),
+            Self::Blocked => (vec![exit(2)], 1),
+            Self::Unknown(code) => (vec![exit(code)], 1),
+            Self::Dies(signal) => (vec![Act::Die(signal.to_owned())], 1),
+            Self::Killed => (vec![Act::Hang], 1),
+            Self::Halted => (vec![Act::UntilHalted, exit(0)], 1),
+            Self::Unstartable => (Vec::new(), 0),
+            Self::Overflows => (FULL.map(Act::Usage).into_iter().chain([exit(0)]).collect(), 1),
+            Self::OutOfTime => (vec![Act::Sleep(TOO_LONG), exit(0)], 1),
         }
     }
 }
@@ -123,6 +187,11 @@ impl fmt::Display for Incident {
             Kind::Unknown(code) => write!(f, "{phase} ends with {code}")?,
             Kind::Dies(signal) => write!(f, "{phase} dies by {signal}")?,
             Kind::Killed => write!(f, "the runtime is killed in {phase}")?,
+            Kind::NeverPasses => write!(f, "{phase} never passes")?,
+            Kind::Halted => write!(f, "a person halts the run in {phase}")?,
+            Kind::Unstartable => write!(f, "{phase} cannot be started")?,
+            Kind::Overflows => write!(f, "the context stays full in {phase}")?,
+            Kind::OutOfTime => return write!(f, "{phase} takes longer than the run may"),
         }
         if self.kind.calls_a_human() { write!(f, ", answered by {}", self.answer) } else { Ok(()) }
     }
@@ -149,35 +218,45 @@ impl Plot {
     #[must_use]
     pub fn of(seed: u64, number: usize) -> Self {
         let mut rng = Rng::with_seed(seed_of(seed, &name(number)));
-        let mut pairs = pairs();
-        Rng::with_seed(seed_of(seed, PREFIX)).shuffle(&mut pairs);
-        let (cause, phase) = pairs[number.saturating_sub(1) % pairs.len()];
-        let answer = answer(&mut rng);
-        let kind = cause.kind(&mut rng);
-        Self::draw(&mut rng).with(Incident { phase, kind, answer })
+        let sure = sure(seed, number);
+        let wants_a_way = sure.iter().any(|(cause, _)| cause.wants_a_way());
+        let mut incident = |(cause, phase): (Cause, Phase)| Incident {
+            phase,
+            kind: cause.kind(phase, &mut rng),
+            answer: answer(&mut rng),
+        };
+        let sure = sure.into_iter().map(&mut incident).collect();
+        Self::drawn(&mut rng, wants_a_way).with(sure)
     }
 
-    /// The same, in which an incident is sure to come up.
-    fn with(mut self, incident: Incident) -> Self {
-        self.incidents.retain(|it| it.phase != incident.phase);
-        for before in self.incidents.iter_mut().filter(|it| it.phase < incident.phase) {
+    /// The same, in which these are sure to come up.
+    fn with(mut self, sure: Vec<Incident>) -> Self {
+        self.incidents.retain(|it| it.kind != Kind::OutOfTime && sure.iter().all(|sure| sure.phase != it.phase));
+        self.incidents.truncate(MOST_INCIDENTS - sure.len());
+        self.incidents.extend(&sure);
+        self.incidents.sort_by_key(|it| it.phase);
+        let last = sure.iter().map(|it| it.phase).max();
+        for before in self.incidents.iter_mut().filter(|it| Some(it.phase) < last) {
             if before.answer == ResolutionAction::Abort {
                 before.answer = ResolutionAction::FixAndResume;
             }
         }
-        self.incidents.truncate(MOST_INCIDENTS - 1);
-        self.incidents.push(incident);
-        self.incidents.sort_by_key(|it| it.phase);
         self
     }
 
     /// A plot in which up to two things go wrong in each phase.
     #[must_use]
     pub fn draw(rng: &mut Rng) -> Self {
+        let wants_a_way = rng.u8(0..4) == 0;
+        Self::drawn(rng, wants_a_way)
+    }
+
+    /// As [`Plot::draw`], with or without what a manifest may lack the way for.
+    fn drawn(rng: &mut Rng, wants_a_way: bool) -> Self {
         let mut plot = Self { incidents: Vec::new(), words: Some(rng.u64(..)), resumed: rng.u8(0..5) < 2 };
         for &phase in Phase::ALL {
             for _ in 0..[0, 0, 0, 0, 1, 1, 1, 2][rng.usize(0..8)] {
-                plot.incidents.push(incident(rng, phase));
+                plot.incidents.push(incident(rng, phase, wants_a_way));
             }
         }
         plot.incidents.truncate(MOST_INCIDENTS);
@@ -194,7 +273,8 @@ impl Plot {
         }
         if plot.incidents.len() < MOST_INCIDENTS && rng.u8(0..3) > 0 {
             let phase = Phase::ALL[rng.usize(0..Phase::ALL.len())];
-            plot.incidents.push(incident(rng, phase));
+            let wants_a_way = plot.incidents.iter().any(|it| it.kind.wants_a_way()) || rng.u8(0..4) == 0;
+            plot.incidents.push(incident(rng, phase, wants_a_way));
             // A phase's own incidents stay in their order.
             plot.incidents.sort_by_key(|it| it.phase);
         }
@@ -233,15 +313,24 @@ impl Plot {
     /// The case in which it happens. Every rule of the model is expected to be kept in it.
     #[must_use]
     pub fn case(&self, id: &str) -> Case {
-        let told: Vec<String> = self.incidents.iter().map(ToString::to_string).collect();
+        let happening = self.happening();
+        let told: Vec<String> = happening.iter().map(ToString::to_string).collect();
         let told = if told.is_empty() { "nothing goes wrong".to_owned() } else { told.join("; ") };
+        let comes_up = |kind: Kind| happening.iter().any(|it| it.kind == kind);
+        let (runs_out, fills) = (comes_up(Kind::OutOfTime), comes_up(Kind::Overflows));
+        let time = runs_out.then_some((Knob::RunTimeout, TIME));
+        let limits = [("soft", SOFT_LIMIT), ("hard", HARD_LIMIT)].into_iter().filter(|_| fills);
+        let limits =
+            limits.map(|(which, tokens)| (format!("autonomous_agent.context.{which}_limit_tokens"), json!(tokens)));
         let again = if self.resumed { "; it is resumed once more" } else { "" };
         Case {
             id: id.to_owned(),
             clause: "EXIT-001".to_owned(),
             title: format!("A drawn story: {told}{again}."),
             needs: vec!["EXIT-001".to_owned()],
-            knobs: BTreeMap::from([(Knob::InitialBackoff, 50), (Knob::MaxBackoff, 100)]),
+            time: if runs_out { TimeMethod::Scaled } else { TimeMethod::Real },
+            config: limits.collect(),
+            knobs: [(Knob::InitialBackoff, 50), (Knob::MaxBackoff, 100)].into_iter().chain(time).collect(),
             phases: self.phases(),
             steps: self.steps(),
             expect: Rule::ALL.iter().map(|rule| Expectation::Lawful(*rule)).collect(),
@@ -249,27 +338,32 @@ impl Plot {
         }
     }
 
-    /// The incidents that can come up: none after the run was given up, or of a phase that is passed over. The runtime is
-    /// killed in the first attempt of a phase in a step. Two failures in a row would be one, which might call a human, and how
-    /// often audit may fail is a matter of remediation.
+    /// The incidents that can come up: none after the run was given up or its time is over, or of a phase that is passed over
+    /// or may be done. Where the runtime is met in a phase, that is the first attempt of the phase in a step. Two failures in
+    /// a row would be one, which might call a human.
     fn happening(&self) -> Vec<Incident> {
-        let mut passed = BTreeSet::new();
+        let mut over = BTreeSet::new();
         let mut happening: Vec<Incident> = Vec::new();
         for incident in &self.incidents {
             let retried = happening.last().is_some_and(|it| it.phase == incident.phase && !it.kind.ends_the_step());
             let cannot = match incident.kind {
-                Kind::Killed => retried,
-                Kind::Fails(times) => retried || incident.phase == Phase::Audit && times >= USED_UP,
+                Kind::Killed | Kind::Halted | Kind::Unstartable | Kind::Fails(_) | Kind::NeverPasses => retried,
                 _ => false,
             };
-            if cannot || passed.contains(&incident.phase) {
+            if cannot || over.contains(&incident.phase) {
                 continue;
             }
-            happening.push(*incident);
-            match incident.answer {
+            let never_passes = happening.iter().any(|it| it.kind == Kind::NeverPasses);
+            let answer = lasting(incident, never_passes);
+            happening.push(Incident { answer, ..*incident });
+            if incident.kind.leaves_it_open() {
+                over.insert(incident.phase);
+            }
+            match answer {
+                _ if incident.kind == Kind::OutOfTime => break,
                 _ if !incident.kind.calls_a_human() => {}
                 ResolutionAction::Abort => break,
-                ResolutionAction::SkipPhase => drop(passed.insert(incident.phase)),
+                ResolutionAction::SkipPhase => drop(over.insert(incident.phase)),
                 ResolutionAction::Reset | ResolutionAction::FixAndResume => {}
             }
         }
@@ -279,13 +373,15 @@ impl Plot {
     fn phases(&self) -> BTreeMap<String, Vec<Vec<Act>>> {
         let mut words = self.words.map(Rng::with_seed);
         let mut phases: BTreeMap<String, Vec<Vec<Act>>> = BTreeMap::new();
-        for incident in self.happening() {
+        let happening = self.happening();
+        for incident in &happening {
             let (last, times) = incident.kind.acts();
             let attempts = phases.entry(incident.phase.to_string()).or_default();
             attempts.extend((0..times).map(|_| attempt(words.as_mut(), last.clone())));
         }
-        for &phase in Phase::ALL {
-            let success = attempt(words.as_mut(), Act::Exit(json!(0)));
+        let never = |phase: Phase| happening.iter().any(|it| it.phase == phase && it.kind == Kind::NeverPasses);
+        for &phase in Phase::ALL.iter().filter(|phase| !never(**phase)) {
+            let success = attempt(words.as_mut(), vec![Act::Exit(json!(0))]);
             phases.entry(phase.to_string()).or_default().push(success);
         }
         phases
@@ -294,14 +390,22 @@ impl Plot {
     fn steps(&self) -> Vec<Step> {
         let mut steps = vec![Step::Run(Drive::default())];
         for incident in self.happening() {
-            if incident.kind == Kind::Killed
-                && let Some(Step::Run(drive) | Step::Resume(drive)) = steps.last_mut()
-            {
-                drive.kill_during = Some(incident.phase.to_string());
-                steps.push(Step::Resume(Drive::default()));
+            if let Some(Step::Run(drive) | Step::Resume(drive)) = steps.last_mut() {
+                let phase = Some(incident.phase.to_string());
+                match incident.kind {
+                    Kind::Killed => drive.kill_during = phase,
+                    Kind::Halted => drive.halt_during = phase,
+                    Kind::Unstartable => drive.unstartable = phase,
+                    _ => {}
+                }
             }
-            if incident.kind.calls_a_human() {
-                steps.extend([Step::Resolve(incident.answer.to_string()), Step::Resume(Drive::default())]);
+            match incident.kind {
+                Kind::OutOfTime => return steps,
+                Kind::Killed => steps.push(Step::Resume(Drive::default())),
+                kind if kind.calls_a_human() => {
+                    steps.extend([Step::Resolve(incident.answer.to_string()), Step::Resume(Drive::default())]);
+                }
+                _ => {}
             }
         }
         steps.extend(self.resumed.then(|| Step::Resume(Drive::default())));
@@ -310,16 +414,32 @@ impl Plot {
     }
 }
 
-fn incident(rng: &mut Rng, phase: Phase) -> Incident {
-    let cause = match rng.u8(0..20) {
+fn incident(rng: &mut Rng, phase: Phase, wants_a_way: bool) -> Incident {
+    let cause = match rng.u8(0..if wants_a_way { 26 } else { 22 }) {
         0..6 => Cause::Failed,
         6 => Cause::Exhausted,
         7..12 => Cause::Blocked,
         12..14 => Cause::Unknown,
         14 => Cause::Signal,
-        _ => Cause::Killed,
+        15..20 => Cause::Killed,
+        20..22 => Cause::Unstartable,
+        22..24 => Cause::Halted,
+        24 => Cause::Overflow,
+        _ => Cause::OutOfTime,
     };
-    Incident { phase, kind: cause.kind(rng), answer: answer(rng) }
+    Incident { phase, kind: cause.kind(phase, rng), answer: answer(rng) }
+}
+
+/// What a human answers with whom the story can go on: a phase that may be done is not passed over, and one that never passes
+/// is, and never run again.
+fn lasting(incident: &Incident, never_passes: bool) -> ResolutionAction {
+    use ResolutionAction::{FixAndResume, Reset, SkipPhase};
+    match (incident.kind, incident.answer) {
+        (kind, SkipPhase) if kind.leaves_it_open() => FixAndResume,
+        (Kind::NeverPasses, FixAndResume | Reset) => SkipPhase,
+        (_, Reset) if never_passes => FixAndResume,
+        (_, answer) => answer,
+    }
 }
 
 fn answer(rng: &mut Rng) -> ResolutionAction {
@@ -331,24 +451,62 @@ fn answer(rng: &mut Rng) -> ResolutionAction {
     }
 }
 
-/// Every cause in every phase. How often audit may fail is a matter of remediation.
-fn pairs() -> Vec<(Cause, Phase)> {
-    let all = Cause::ALL.iter().flat_map(|cause| Phase::ALL.iter().map(|phase| (*cause, *phase)));
-    all.filter(|pair| *pair != (Cause::Exhausted, Phase::Audit)).collect()
+/// What is sure to come up in the story of this number: over the first sixty of a seed every cause does in every phase. What
+/// a manifest may lack the way for is in few of them.
+fn sure(seed: u64, number: usize) -> Vec<(Cause, Phase)> {
+    let mut rng = Rng::with_seed(seed_of(seed, PREFIX));
+    let mut pairs = pairs();
+    rng.shuffle(&mut pairs);
+    pairs.sort_by_key(|(cause, _)| !cause.wants_a_way());
+    let mut stories: Vec<Vec<(Cause, Phase)>> = vec![Vec::new(); SURE];
+    for (place, pair) in pairs.into_iter().enumerate() {
+        let first = if pair.0.wants_a_way() { 0 } else { place };
+        let mut turns = (first..first + SURE).map(|turn| turn % SURE);
+        let turn = turns.find(|turn| fits(&stories[*turn], pair)).expect("there are more stories than phases");
+        stories[turn].push(pair);
+    }
+    rng.shuffle(&mut stories);
+    stories.swap_remove(number.saturating_sub(1) % SURE)
 }
 
-/// What an attempt does: sometimes it prints something, little or much, and then it ends.
-fn attempt(words: Option<&mut Rng>, last: Act) -> Vec<Act> {
+/// Whether something can come up in a story besides what is sure to: once a phase, and before the time is over.
+fn fits(story: &[(Cause, Phase)], (cause, phase): (Cause, Phase)) -> bool {
+    story.iter().all(|(other, at)| {
+        let kept_apart = *at != phase && other.wants_a_way() == cause.wants_a_way();
+        let before = |(one, when): (Cause, Phase), then: Phase| one != Cause::OutOfTime || then < when;
+        kept_apart && before((*other, *at), phase) && before((cause, phase), *at)
+    })
+}
+
+/// Every cause in every phase.
+fn pairs() -> Vec<(Cause, Phase)> {
+    Cause::ALL.iter().flat_map(|cause| Phase::ALL.iter().map(|phase| (*cause, *phase))).collect()
+}
+
+/// What an attempt does: sometimes it prints something or leaves a result, little or much, and then it ends.
+fn attempt(words: Option<&mut Rng>, last: Vec<Act>) -> Vec<Act> {
     let talk = words.and_then(|rng| {
         let word: String = (0..12).map(|_| rng.lowercase()).collect();
-        match rng.u8(0..10) {
+        match rng.u8(0..12) {
             0..5 => None,
             5..7 => Some(vec![Act::Stdout(word)]),
             7..9 => Some(vec![Act::Stderr(word)]),
-            _ => Some(vec![Act::Stdout(word.repeat(80)); 30]),
+            9 => Some(vec![Act::Stdout(word.repeat(80)); 30]),
+            10 => Some(vec![Act::Result(result(&word, 1))]),
+            _ => Some(vec![Act::Result(result(&word, 60))]),
         }
     });
-    talk.into_iter().flatten().chain([last]).collect()
+    talk.into_iter().flatten().chain(last).collect()
+}
+
+/// What a phase supplies, with so many decisions; in texts that YAML might read as something else.
+fn result(word: &str, decisions: usize) -> Value {
+    let odd = ["yes", "1e3", "null", "- a: b # c", "\"\\'", "two\nlines\n", " space ", "ünï 漢字", "2026-01-31"];
+    let decision = |number: usize| {
+        let (id, odd) = (format!("D-{:03}", number + 1), odd[number % odd.len()]);
+        json!({ "id": id, "description": format!("{word} {number}"), "reasoning": odd, "timestamp": "2026-01-31T13:00:00Z" })
+    };
+    json!({ "decisions": (0..decisions).map(decision).collect::<Vec<_>>() })
 }
 
 #[cfg(test)]
@@ -366,21 +524,24 @@ mod tests {
 
     /// Each thing that can go wrong does in each phase where it can, and each answer is given.
     #[test]
-    fn over_the_stories_of_a_few_seeds_every_pair_of_phase_and_incident_comes_up() {
-        let mut pairs = BTreeSet::new();
-        for number in 1..=6000 {
-            for it in Plot::of(1, number).happening() {
+    fn over_the_stories_that_are_drawn_every_pair_of_phase_and_incident_comes_up() {
+        let (mut pairs, mut rng) = (BTreeSet::new(), Rng::with_seed(1));
+        for _ in 0..20_000 {
+            for it in Plot::draw(&mut rng).happening() {
                 let kind = match it.kind {
                     Kind::Fails(times) => format!("fails {times}"),
                     Kind::Unknown(_) => "unknown".to_owned(),
                     Kind::Dies(_) => "dies".to_owned(),
                     kind => format!("{kind:?}"),
                 };
-                pairs.insert((it.phase, kind, it.kind.calls_a_human().then_some(it.answer)));
+                let answered = it.kind.calls_a_human() && it.kind != Kind::OutOfTime;
+                pairs.insert((it.phase, kind, answered.then_some(it.answer)));
             }
         }
-        // Four kinds call a human, who gives one of four answers; three do not. Audit never uses up its retries.
-        assert_eq!(pairs.len(), 8 * (4 * 4 + 3) - 4);
+        // Five kinds call a human who gives one of four answers, two one who gives one of three, one ends the story; three
+        // do not. An audit that never passes is passed over or given up.
+        let never_passes = pairs.iter().filter(|(_, kind, _)| kind == "NeverPasses").count();
+        assert_eq!((pairs.len() - never_passes, never_passes), (8 * (5 * 4 + 2 * 3 + 3 + 1) - 4, 2));
     }
 
     #[test]

@@ -23,6 +23,16 @@ vocabulary! {
         UnknownHalts = "unknown-halts",
         /// After a phase that died by a signal nothing starts.
         SignalHalts = "signal-halts",
+        /// Where a phase cannot be started no other starts in its place, and the run does not end with 0.
+        UnstartableHalts = "unstartable-halts",
+        /// A runtime that is asked to halt calls a human, with the trigger `manual`, and starts no other phase.
+        HaltCalls = "halt-calls",
+        /// A context that stays full calls a human, with the trigger `context_overflow`, and no other phase starts.
+        OverflowCalls = "overflow-calls",
+        /// A run that takes longer than it may calls a human, with the trigger `timeout`, and no other phase starts.
+        TimeCalls = "time-calls",
+        /// After four failed audits in a row, with remediation between them or not, nothing starts.
+        RemediationEnds = "remediation-ends",
         /// A run whose phases are all done ends with 0.
         EndsWithZero = "ends-with-zero",
         /// Killed in a phase, the runtime begins with that phase when it is resumed.
@@ -41,6 +51,8 @@ vocabulary! {
         EachCheckpoint = "each-checkpoint",
         /// The checkpoint of a phase that is done says 0, whatever it ended with before.
         LatestCheckpoint = "latest-checkpoint",
+        /// What the phase supplied stands in its checkpoint.
+        ResultKept = "result-kept",
         /// All checkpoints between two resets name one execution.
         OneExecution = "one-execution",
     }

@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Plot, Rule, findings};
-use crate::conform::{Act, AttemptSeen, Case, Drive, FileSeen, Observation, ProcessEnd, Step, StepSeen};
+use crate::conform::{
+    Act, AttemptSeen, Case, Drive, FileSeen, Knob, Observation, ProcessEnd, ReportSeen, Step, StepSeen,
+};
 use crate::contract::{Phase, ResolutionAction};
 
 /// What the contract leaves open.
@@ -15,6 +17,8 @@ struct Reading {
     starts: usize,
     remediates: bool,
     begins_when_answered: bool,
+    /// Whether a phase may end by itself while a human is called for another reason.
+    lets_it_end: bool,
 }
 
 /// A runtime in memory.
@@ -36,6 +40,16 @@ struct Player {
     answered: Option<ResolutionAction>,
     aborted: bool,
     interrupted: Option<Phase>,
+    /// How long a run may take.
+    time: Option<u64>,
+    /// The phase that a human was called in for another reason than its end.
+    open: Option<Phase>,
+    /// Time ran out: what happens then is not known.
+    over: bool,
+    supplied: BTreeMap<Phase, Vec<Value>>,
+    /// Why a human was called in this step.
+    trigger: Option<&'static str>,
+    audits: usize,
     seen: Observation,
     now: u64,
 }
@@ -46,6 +60,8 @@ enum End {
     Signal,
     /// The runtime was killed in it.
     Cut,
+    /// A human is called in it, by this rule and with this trigger.
+    Met(Rule, &'static str),
 }
 
 impl Player {
@@ -64,6 +80,12 @@ impl Player {
             answered: None,
             aborted: false,
             interrupted: None,
+            time: case.knobs.get(&Knob::RunTimeout).copied(),
+            open: None,
+            over: false,
+            supplied: BTreeMap::new(),
+            trigger: None,
+            audits: 0,
             seen: Observation::default(),
             now: 0,
         };
@@ -85,7 +107,7 @@ impl Player {
     /// Whether it breaks the rule now.
     fn slips(&mut self, rule: Rule) -> bool {
         match &mut self.slip {
-            Some((which, times)) if *which == rule && !self.slipped => {
+            Some((which, times)) if *which == rule && !self.slipped && !self.over => {
                 self.slipped = *times == 0;
                 *times = times.saturating_sub(1);
                 self.slipped
@@ -118,6 +140,7 @@ impl Player {
                 self.codes.clear();
                 self.skipped.clear();
                 self.execution += 1;
+                self.open = None;
             }
             ResolutionAction::Abort => self.aborted = true,
             ResolutionAction::FixAndResume => {}
@@ -130,17 +153,24 @@ impl Player {
     }
 
     /// Where it begins.
-    fn first(&mut self) -> Option<Phase> {
+    fn first(&mut self, drive: &Drive) -> Option<Phase> {
         if self.aborted {
             return self.slips(Rule::AbortFinal).then(|| self.next()).flatten();
         }
         let next = self.next();
         let was_interrupted = self.interrupted.take();
+        if drive.unstartable.is_some() {
+            // Where it may begin is another rule's, and it slips there.
+            (self.answered, self.called, self.open) = (None, None, None);
+            return next;
+        }
         let after = next.and_then(Phase::next);
         // The phase that a human has passed over is another rule's.
         let passed = self.called.filter(|_| self.answered == Some(ResolutionAction::SkipPhase));
         match (self.answered.take(), self.called.take()) {
-            (Some(ResolutionAction::FixAndResume), phase) if after.is_some() && self.slips(Rule::FixedFirst) => {
+            (Some(ResolutionAction::FixAndResume), phase)
+                if after.is_some() && self.open.is_none() && self.slips(Rule::FixedFirst) =>
+            {
                 self.codes.insert(phase?, 0);
                 return self.next();
             }
@@ -152,7 +182,8 @@ impl Player {
             return after;
         }
         let is_first = self.seen.steps.is_empty();
-        match self.done().filter(|done| !is_first && passed != Some(*done)) {
+        let open = self.open.take();
+        match self.done().filter(|done| !is_first && passed != Some(*done) && open != Some(*done)) {
             Some(done) if self.slips(Rule::StaysDone) => Some(done),
             _ => next,
         }
@@ -163,17 +194,34 @@ impl Player {
             return ProcessEnd::Exited(2);
         }
         let mut failures = 0;
-        let mut at = self.first();
+        self.audits = 0;
+        let mut at = self.first(drive);
         while let Some(phase) = at {
-            let killed = drive.kill_during.as_deref() == Some(phase.as_str());
-            at = match self.attempt(number, phase, killed) {
+            if drive.unstartable.as_deref() == Some(phase.as_str()) {
+                match phase.next().filter(|_| self.slips(Rule::UnstartableHalts)) {
+                    None => return self.calls(phase, 127),
+                    other => at = other,
+                }
+                continue;
+            }
+            at = match self.attempt(number, phase, drive) {
+                End::Met(rule, trigger) => {
+                    (self.trigger, self.open) = (Some(trigger), Some(phase));
+                    if let Some(other) = phase.next().filter(|_| self.slips(rule)) {
+                        at = Some(other);
+                        continue;
+                    }
+                    self.over |= rule == Rule::TimeCalls;
+                    self.called = Some(phase);
+                    return ProcessEnd::Exited(2);
+                }
                 End::Cut => {
                     self.interrupted = Some(phase);
                     return ProcessEnd::KilledAsPlanned;
                 }
                 End::Code(0) => {
                     failures = 0;
-                    self.succeeded(phase)
+                    self.succeeded(phase, drive)
                 }
                 End::Code(1) => {
                     failures += 1;
@@ -204,8 +252,9 @@ impl Player {
         ProcessEnd::Exited(i32::from(last && self.slips(Rule::EndsWithZero)))
     }
 
-    fn succeeded(&mut self, phase: Phase) -> Option<Phase> {
-        let after = self.next().and_then(Phase::next);
+    fn succeeded(&mut self, phase: Phase, drive: &Drive) -> Option<Phase> {
+        let next = self.next().filter(|next| drive.unstartable.as_deref() != Some(next.as_str()));
+        let after = next.and_then(Phase::next);
         if after.is_some() && self.slips(Rule::GoesOn) {
             return after;
         }
@@ -232,6 +281,11 @@ impl Player {
             let after = self.next().and_then(Phase::next)?;
             return self.slips(Rule::StopsRetrying).then_some(after);
         }
+        self.audits += usize::from(audits);
+        let most = if self.reading.remediates { self.reading.starts.max(3) } else { self.reading.starts };
+        if audits && self.audits >= most && !self.slips(Rule::RemediationEnds) {
+            return None;
+        }
         if audits && self.reading.remediates {
             self.codes.insert(Phase::Implementation, 1);
             return Some(Phase::Implementation);
@@ -254,11 +308,27 @@ impl Player {
         ProcessEnd::Exited(2)
     }
 
-    fn attempt(&mut self, step: usize, phase: Phase, killed: bool) -> End {
+    fn attempt(&mut self, step: usize, phase: Phase, drive: &Drive) -> End {
         let number = self.attempts.entry(phase).or_default();
         *number += 1;
         let script = &self.script[phase.as_str()];
         let acts = &script[(*number as usize - 1).min(script.len() - 1)];
+        let meant = |other: &Option<String>| other.as_deref() == Some(phase.as_str());
+        let (killed, halted) = (meant(&drive.kill_during), meant(&drive.halt_during));
+        self.lost |= halted != acts.contains(&Act::UntilHalted);
+        let full = acts.iter().filter(|act| matches!(act, Act::Usage(150_000..))).count() > 3;
+        let slow = |act: &Act| matches!(act, Act::Sleep(millis) if self.time.is_some_and(|time| *millis > time));
+        let met = match () {
+            () if halted => Some(End::Met(Rule::HaltCalls, "manual")),
+            () if full => Some(End::Met(Rule::OverflowCalls, "context_overflow")),
+            () if acts.iter().any(slow) => Some(End::Met(Rule::TimeCalls, "timeout")),
+            () => None,
+        };
+        let decisions = acts.iter().filter_map(|act| match act {
+            Act::Result(result) => result["decisions"].as_array().cloned(),
+            _ => None,
+        });
+        self.supplied.insert(phase, decisions.flatten().collect());
         let (exit, signal) = match acts.last().expect("each attempt ends") {
             Act::Exit(code) => (Some(i32::try_from(code.as_i64().expect("a number")).expect("a code")), None),
             Act::Die(signal) => (None, Some(signal.clone())),
@@ -266,6 +336,7 @@ impl Player {
             other => panic!("{other:?}"),
         };
         self.lost |= killed != (exit.is_none() && signal.is_none());
+        let exit = exit.filter(|_| met.is_none() || self.reading.lets_it_end);
         self.now += 2;
         self.seen.attempts.push(AttemptSeen {
             phase: phase.to_string(),
@@ -277,7 +348,7 @@ impl Player {
             exit,
             signal: signal.clone(),
             cwd: String::new(),
-            env: BTreeMap::new(),
+            env: BTreeMap::from([("LOA_RESULT_FILE".to_owned(), "result.json".to_owned())]),
             memories: None,
             checkpoints: BTreeMap::new(),
         });
@@ -287,6 +358,7 @@ impl Player {
         }
         match (exit, signal) {
             _ if self.lost => End::Cut,
+            _ if met.is_some() => met.expect("just seen"),
             (Some(code), _) => End::Code(code),
             (None, Some(_)) => End::Signal,
             (None, None) => End::Cut,
@@ -296,13 +368,22 @@ impl Player {
     /// The step is over, and leaves its checkpoints.
     fn step(&mut self, verb: &str, end: ProcessEnd) {
         let is_looked_at = self.seen.attempts.last().is_some_and(|it| it.step == self.seen.steps.len())
-            && matches!(end, ProcessEnd::Exited(_));
+            && matches!(end, ProcessEnd::Exited(_))
+            && !self.over;
         let done: Vec<Phase> = Phase::ALL.iter().copied().filter(|phase| self.is_done(*phase)).collect();
         let ran: BTreeSet<&str> = self.seen.attempts.iter().map(|it| it.phase.as_str()).collect();
         let ran: Vec<Phase> =
             done.into_iter().filter(|phase| ran.contains(phase.as_str()) && !self.skipped.contains(phase)).collect();
+        let ran: Vec<Phase> = ran.into_iter().filter(|phase| self.open != Some(*phase)).collect();
         let mut codes = self.codes.clone();
-        let mut other = None;
+        let (mut other, mut supplied) = (None, self.supplied.clone());
+        if let Some(phase) = ran.iter().find(|phase| !supplied.get(phase).is_none_or(Vec::is_empty))
+            && is_looked_at
+            && !self.aborted
+            && self.slips(Rule::ResultKept)
+        {
+            supplied.entry(*phase).or_default().pop();
+        }
         if let Some(phase) = ran.last().copied().filter(|_| is_looked_at && !self.aborted) {
             if self.slips(Rule::EachCheckpoint) {
                 codes.remove(&phase);
@@ -316,11 +397,17 @@ impl Player {
         }
         let file = |(phase, code): (Phase, i64)| {
             let execution = if other == Some(phase) { 0 } else { self.execution };
-            let text = json!({ "phase": phase, "exit_code": code, "execution_id": execution }).to_string();
+            let decisions = supplied.get(&phase).cloned().unwrap_or_default();
+            let fields =
+                json!({ "phase": phase, "exit_code": code, "execution_id": execution, "decisions": decisions });
+            let text = fields.to_string();
             (format!("{phase}.yaml"), FileSeen { text, modified: 0 })
         };
         let checkpoints = codes.into_iter().map(file).collect();
-        let (argv, output, reports) = Default::default();
+        let (argv, output) = Default::default();
+        let report =
+            |trigger: &str| ReportSeen { path: String::new(), document: json!({ "trigger": trigger }), at: self.now };
+        let reports = self.trigger.take().map(report).into_iter().collect();
         let (started, ended, verb) = (self.now, self.now + 1, verb.to_owned());
         let (laid, edited, workspace) = (BTreeMap::new(), None, 0);
         self.now += 1;
@@ -343,44 +430,49 @@ impl Player {
 fn readings() -> impl Iterator<Item = Reading> {
     let all = (2..=4).flat_map(|starts| [false, true].map(|remediates| (starts, remediates)));
     all.flat_map(|(starts, remediates)| {
-        [false, true].map(|begins_when_answered| Reading { starts, remediates, begins_when_answered })
+        [(false, false), (false, true), (true, false)].map(|(begins_when_answered, lets_it_end)| Reading {
+            starts,
+            remediates,
+            begins_when_answered,
+            lets_it_end,
+        })
     })
 }
 
 #[test]
 fn a_lawful_runtime_breaks_nothing_in_any_reading() {
     let mut kept: BTreeMap<Rule, usize> = BTreeMap::new();
-    for number in 1..=400 {
+    for number in 1..=240 {
         let case = Plot::of(11, number).case("story");
         for reading in readings() {
             let player = Player::plays(&case, reading, None);
-            for finding in findings(&case.steps, &player.seen) {
+            for finding in findings(&case, &player.seen) {
                 assert!(finding.kept, "story {number}, {reading:?}: {finding:?}\n{}", case.title);
                 *kept.entry(finding.rule).or_default() += 1;
             }
         }
     }
-    let rare: Vec<&Rule> = Rule::ALL.iter().filter(|rule| kept.get(rule).copied().unwrap_or_default() < 50).collect();
+    let rare: Vec<&Rule> = Rule::ALL.iter().filter(|rule| kept.get(rule).copied().unwrap_or_default() < 30).collect();
     assert!(rare.is_empty(), "these rules hardly ever apply: {rare:?}");
 }
 
 /// Each rule is broken the first time that it applies, the second and so on, in every story in which it applies so often.
 #[test]
 fn a_runtime_that_slips_once_is_found_for_the_right_rule() {
-    let reading = Reading { starts: 4, remediates: true, begins_when_answered: false };
+    let reading = Reading { starts: 4, remediates: true, begins_when_answered: false, lets_it_end: false };
     for rule in Rule::ALL.iter().copied() {
         let mut found = 0;
         for number in 1..=200 {
             let case = Plot::of(12, number).case("story");
             for times in 0..4 {
                 let player = Player::plays(&case, reading, Some((rule, times)));
-                let broken: Vec<_> = findings(&case.steps, &player.seen).into_iter().filter(|it| !it.kept).collect();
+                let broken: Vec<_> = findings(&case, &player.seen).into_iter().filter(|it| !it.kept).collect();
                 let rules: Vec<Rule> = broken.iter().map(|it| it.rule).collect();
                 let expected: &[Rule] = if player.slipped { &[rule] } else { &[] };
                 assert_eq!(rules, expected, "story {number}, slip {times}: {broken:?}\n{}", case.title);
                 found += usize::from(player.slipped);
             }
         }
-        assert!(found >= 20, "{rule} was broken in {found} stories alone");
+        assert!(found >= 5, "{rule} was broken in {found} stories alone");
     }
 }
