@@ -347,7 +347,10 @@ fn executions_that_are_over_are_listed_and_pruned() {
     assert_eq!(listed(&["prune", "--keep", "2", "--dry-run", "--json"], "removed").len(), 2);
     assert_eq!(listed(&["runs", "--json"], "runs").len(), 4);
     workspace.loa(&["prune"]).exits(64).says(&["--older-than", "--keep"]);
+    let put_aside = || fs::read_dir(workspace.path(".loa-run/archive")).expect("listed").count();
+    assert_eq!(put_aside(), 3);
     assert_eq!(listed(&["prune", "--keep", "2", "--json"], "removed"), all[..2].to_vec());
+    assert_eq!(put_aside(), 1, "what was put aside of an execution goes with it");
     assert_eq!(listed(&["prune", "--keep", "0", "--json"], "removed").len(), 1, "the present one stays");
     assert!(listed(&["prune", "--older-than", "1", "--json"], "removed").is_empty());
     workspace.resume().exits(0);

@@ -12,6 +12,7 @@ mod configuration;
 mod context;
 mod core;
 mod crash;
+mod disturbed;
 mod doctor;
 mod exits;
 mod features;

@@ -105,6 +105,10 @@ impl RunStore for WrongStore {
         self.inner.open(recorded)
     }
 
+    fn verify(&self) -> Result<(), StoreError> {
+        self.inner.verify()
+    }
+
     fn keep(&mut self, text: &str) -> Result<(), StoreError> {
         self.inner.keep(text)
     }

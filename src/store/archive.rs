@@ -31,3 +31,19 @@ pub fn archive(layout: &Layout, execution: Option<&ExecutionId>) -> Result<(), S
     make_folder(layout, &folder)?;
     Ok(layout.disk().rename_all(&moves)?)
 }
+
+/// Removes what was put aside of an execution.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn remove_archive(layout: &Layout, execution: &ExecutionId) -> Result<(), StoreError> {
+    let named = folder_name(execution);
+    for folder in layout.disk().list(&layout.archive())? {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let number = name.strip_prefix(&named).and_then(|behind| behind.strip_prefix('.'));
+        if name == named || number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit())) {
+            layout.disk().remove_tree(&folder)?;
+        }
+    }
+    Ok(())
+}

@@ -101,6 +101,14 @@ impl Journal {
         &self.state.execution_id
     }
 
+    /// Reads the execution again: whether it still is what was written.
+    ///
+    /// # Errors
+    /// [`StoreError`] when somebody changed it.
+    pub fn verify(&self) -> Result<(), StoreError> {
+        self.store.verify()
+    }
+
     /// The hash of the newest event.
     #[must_use]
     pub fn head(&self) -> Head {

@@ -30,7 +30,7 @@ use std::fmt::Debug;
 
 use jiff::Timestamp;
 
-pub use archive::archive;
+pub use archive::{archive, remove_archive};
 pub use checkpoint::write_checkpoint;
 pub use context_state::{read_context_state, write_context_state};
 pub use escalation::{ReportPaths, read_report, report_paths, write_report};
@@ -120,6 +120,12 @@ pub trait RunStore: Debug {
     /// # Errors
     /// [`StoreError::Superseded`] when another owner has appended meanwhile; nothing of these events counts then.
     fn append(&mut self, envelopes: &[Envelope], durability: Durability) -> Result<(), StoreError>;
+
+    /// Reads the execution that is begun or open again: whether it still is what was appended.
+    ///
+    /// # Errors
+    /// [`StoreError`] when somebody changed it.
+    fn verify(&self) -> Result<(), StoreError>;
 
     /// Keeps a text with the execution that was begun or opened, durably. It is found again by its digest.
     ///

@@ -367,6 +367,12 @@ impl Appender {
     }
 }
 
+/// Whether other users may read or enter a folder; not so of one that is not there.
+#[must_use]
+pub fn is_open_to_others(folder: &Path) -> bool {
+    fs::metadata(folder).is_ok_and(|found| found.mode() & 0o077 != 0)
+}
+
 /// What tells a folder from every other, also when one was moved or another has its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FolderIdentity {

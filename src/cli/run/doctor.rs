@@ -160,6 +160,10 @@ fn state(here: &Here) -> Check {
             let remedy = "name a folder on a disk or a volume: runtime.state or LOA_RUN_STATE";
             Check::new(name, State::Warning, format!("{found}; a restart of this host would lose it"), remedy)
         }
+        _ if files::is_open_to_others(&folder) => {
+            let found = format!("{found}; other users may look into it");
+            Check::new(name, State::Warning, found, &format!("chmod 700 {}", folder.display()))
+        }
         _ => Check::new(name, State::Good, found, ""),
     }
 }

@@ -193,6 +193,10 @@ pub(super) fn origin(plan: Option<&Path>) -> Result<RunOrigin, Failure> {
     let Some(plan) = plan else { return Ok(RunOrigin::config()) };
     let missing = |source| FileError { action: "read", path: plan.to_path_buf(), source };
     let path = plan.canonicalize().map_err(|error| Failure::new(ExitStatus::NoInput, missing(error)))?;
+    if path.to_str().is_none() {
+        let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "its path is not UTF-8; rename it");
+        return Err(Failure::new(ExitStatus::NoInput, missing(error)));
+    }
     Ok(RunOrigin { kind: OriginKind::Plan, path: Some(path) })
 }
 

@@ -11,7 +11,7 @@ use super::show::print_json;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::events::RunStatus;
-use crate::store::{RunStore, Summary};
+use crate::store::{RunStore, Summary, remove_archive};
 use crate::system::clock;
 
 const DAY: Duration = Duration::from_hours(24);
@@ -70,6 +70,7 @@ pub(super) fn prune(
         here.store.say_ending();
         for summary in &gone {
             here.store.remove(&summary.execution).map_err(failed)?;
+            remove_archive(&here.layout, &summary.execution).map_err(failed)?;
         }
     }
     let bytes: u64 = gone.iter().map(|summary| summary.bytes).sum();

@@ -21,6 +21,11 @@ pub(super) fn workspace(asked: Option<&Path>) -> Result<PathBuf, Failure> {
         None => env::current_dir().map_err(|error| missing(Path::new("."), error))?,
     };
     let absolute = path.canonicalize().map_err(|error| missing(&path, error))?;
+    if absolute.to_str().is_none() {
+        // What is written down names the workspace, and that is text.
+        let text = "its path is not UTF-8; rename the folder, or those above it";
+        return Err(missing(&absolute, std::io::Error::new(std::io::ErrorKind::InvalidInput, text)));
+    }
     if !absolute.is_dir() {
         return Err(missing(&path, std::io::ErrorKind::NotADirectory.into()));
     }

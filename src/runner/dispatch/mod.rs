@@ -32,7 +32,7 @@ use crate::contract::{ExecutionId, Phase};
 use crate::events::{Event, Observation, RunEnd, State};
 use crate::store::{Journal, Layout, StoreError, report_paths, write_report};
 use crate::system::clock::Moment;
-use crate::system::files::Stamp;
+use crate::system::files::{FileError, FolderIdentity, Stamp};
 
 /// Says what follows from an attempt; see [`super::decide::ended`].
 pub type After = fn(&State, &Live, &Rules, (Phase, &Attempt), Survey, f64) -> Vec<Event>;
@@ -69,6 +69,8 @@ pub struct Dispatcher<P> {
     rules: Rules,
     live: Live,
     thinking: Thinking,
+    /// The workspace, when we began: a folder that is moved, or another in its place, has another identity.
+    home: FolderIdentity,
     /// The checkpoints as we wrote them.
     stamps: Stamps,
     ports: P,
@@ -178,6 +180,7 @@ impl<P: Ports> Dispatcher<P> {
     }
 
     fn start(&mut self, events: Vec<Event>, phase: Phase, attempt: u32) -> Result<(), RunError> {
+        self.is_at_home()?;
         let active = self.journal.state().active_in(phase);
         let is_first = self.live.phase_began.is_none_or(|(began, _)| began != phase);
         let (began, trouble) = active
@@ -220,7 +223,8 @@ impl<P: Ports> Dispatcher<P> {
     fn ended(&mut self, attempt: &Attempt) -> Result<(), RunError> {
         let Some(running) = self.live.running.take() else { return Ok(()) };
         let phase = running.phase;
-        self.look_after_checkpoints()?;
+        // An end that happened counts, also where the workspace cannot be written.
+        let looked = self.look_after_checkpoints();
         let survey = if concludes(self.journal.state(), &self.rules, phase, attempt) {
             self.live.pauses.remove(&phase);
             let (survey, said) = self.ports.survey(phase, attempt);
@@ -239,7 +243,21 @@ impl<P: Ports> Dispatcher<P> {
             _ => None,
         });
         self.live.stopped = stopped.map(|stop| (phase, stop));
-        self.record_all(events)
+        self.record_all(events)?;
+        looked
+    }
+
+    /// Whether the workspace is still where the run began. A phase, or a person, may have moved it or put another in its
+    /// place: then nothing is started or written there.
+    pub(super) fn is_at_home(&self) -> Result<(), RunError> {
+        let path = self.layout.workspace().to_path_buf();
+        if self.layout.disk().identity(&path).is_ok_and(|now| now == self.home) {
+            return Ok(());
+        }
+        let text =
+            "it was moved, removed or replaced while a run worked in it; where it is now, `loa-run resume` goes on";
+        let source = std::io::Error::other(text);
+        Err(FileError { action: "go on in", path, source }.into())
     }
 
     fn complete(&mut self) -> Result<(), RunError> {
@@ -247,6 +265,7 @@ impl<P: Ports> Dispatcher<P> {
         self.end_what_is_left();
         self.confirm()?;
         self.sync_projections()?;
+        self.journal.verify()?;
         self.record(Event::ExecutionCompleted)
     }
 

@@ -99,6 +99,7 @@ impl<P: Ports> Dispatcher<P> {
 
     /// Puts aside what lies in the place of the folders of the projections and is no folder of ours.
     fn make_room_for_folders(&mut self) -> Result<(), RunError> {
+        self.is_at_home()?;
         for folder in make_room_for_folders(&self.layout)? {
             self.notice(was_put_aside(&folder));
         }
@@ -140,6 +141,7 @@ impl<P: Ports> Dispatcher<P> {
 
     /// Makes the projections durable, for whoever reads them after the run has stopped.
     pub(super) fn sync_projections(&self) -> Result<(), RunError> {
+        self.is_at_home()?;
         let mut paths: Vec<_> = Phase::ALL.iter().map(|phase| self.layout.checkpoint(*phase)).collect();
         paths.extend([self.layout.context_state(), self.layout.operator()]);
         let state = self.journal.state();

@@ -102,7 +102,8 @@ impl<P: Ports> Dispatcher<P> {
         let paused = state.active.values().filter_map(|active| Some((active.phase, pause_ends(active.pause?, now)?)));
         live.pauses = paused.collect();
         let session = rules.session.clone();
-        let mut dispatcher = Self { journal, layout, rules, live, thinking, stamps: Vec::new(), ports };
+        let home = layout.disk().identity(layout.workspace())?;
+        let mut dispatcher = Self { journal, layout, rules, live, thinking, home, stamps: Vec::new(), ports };
         if let Some(session) = last.filter(|_| died) {
             dispatcher.record(Event::SessionDied { session })?;
         }

@@ -231,6 +231,22 @@ impl OpenJournal {
         Ok(())
     }
 
+    /// Whether the file still holds what was appended.
+    ///
+    /// # Errors
+    /// [`StoreError`] where it does not.
+    pub(super) fn verify(&self) -> Result<(), StoreError> {
+        match read(self.disk.as_ref(), &self.path)? {
+            Some(contents) if contents.head() == self.head && !contents.torn => Ok(()),
+            _ => Err(self.changed()),
+        }
+    }
+
+    fn changed(&self) -> StoreError {
+        let source = std::io::Error::other("somebody removed it, or changed it, while we owned it");
+        FileError { action: "append to", path: self.path.clone(), source }.into()
+    }
+
     /// Whether the file is still the one that we know.
     fn check(&self, epoch: u64) -> Result<(), StoreError> {
         if self.broken {
@@ -245,8 +261,7 @@ impl OpenJournal {
                 if newest > epoch {
                     return Err(StoreError::Superseded { epoch: newest });
                 }
-                let source = std::io::Error::other("somebody removed it, or changed it, while we owned it");
-                Err(FileError { action: "append to", path: self.path.clone(), source }.into())
+                Err(self.changed())
             }
         }
     }

@@ -53,9 +53,9 @@ impl FileStore {
     fn current_name(&self) -> Result<Option<ExecutionId>, StoreError> {
         let named = bytes(self.disk(), &self.place.current())?.and_then(|bytes| String::from_utf8(bytes).ok());
         match named.and_then(|name| ExecutionId::new(name.trim()).ok()) {
-            Some(named) => Ok(Some(named)),
-            // Lost, or torn: the journals are there, and the newest that got beyond its beginning is meant.
-            None => self.newest(),
+            Some(named) if self.disk().kind(&self.place.journal(&named)).is_some() => Ok(Some(named)),
+            // Lost, or torn, whatever is left of it may name: the journals are there, and the newest that got beyond its beginning is meant.
+            _ => self.newest(),
         }
     }
 
@@ -223,6 +223,10 @@ impl RunStore for FileStore {
         self.held()?;
         let journal = self.journal.as_mut().expect("an execution is begun or opened before anything is appended");
         journal.append(envelopes, durability == Durability::Synced)
+    }
+
+    fn verify(&self) -> Result<(), StoreError> {
+        self.journal.as_ref().expect("an execution is begun or opened before it is verified").verify()
     }
 
     fn keep(&mut self, text: &str) -> Result<(), StoreError> {
