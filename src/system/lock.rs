@@ -40,10 +40,17 @@ impl Holder {
     /// Whether it lets go soon: it says so, or its process is gone and the host has not noticed yet.
     #[must_use]
     pub fn is_dying(&self) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid));
-        let state = stat.ok().and_then(|stat| stat.rsplit_once(") ").and_then(|(_, behind)| behind.chars().next()));
-        self.ending || self.pid != 0 && matches!(state, None | Some('Z' | 'X'))
+        let status = || std::fs::read_to_string(format!("/proc/{}/status", self.pid));
+        self.ending || self.pid != 0 && status().map_or(true, |status| is_killed(&status))
     }
+}
+
+/// Whether a process is gone, or was killed and is about to go, by its `/proc/<pid>/status`.
+fn is_killed(status: &str) -> bool {
+    const SIGKILL: u64 = 1 << 8;
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
+    let waits = |name: &str| u64::from_str_radix(field(name), 16).is_ok_and(|signals| signals & SIGKILL != 0);
+    matches!(field("State:").chars().next(), Some('Z' | 'X')) || waits("SigPnd:") || waits("ShdPnd:")
 }
 
 /// Why a lock was not taken.
@@ -224,6 +231,20 @@ fn read_holder(file: &mut File) -> Option<Holder> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_was_killed_is_about_to_let_go() {
+        for (status, killed) in [
+            ("State:\tR (running)\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000000\n", false),
+            ("State:\tZ (zombie)\n", true),
+            ("State:\tt (tracing stop)\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000100\n", true),
+            ("State:\tD (disk sleep)\nSigPnd:\t0000000000000100\nShdPnd:\t0000000000000000\n", true),
+            ("State:\tS (sleeping)\nSigPnd:\t0000000000004000\nShdPnd:\t0000000000000000\n", false),
+        ] {
+            assert_eq!(is_killed(status), killed, "{status}");
+        }
+        assert!(!Holder { pid: std::process::id(), since: Timestamp::UNIX_EPOCH, ending: false }.is_dying());
+    }
 
     #[test]
     fn the_second_is_refused_and_told_who_until_the_first_lets_go() {

@@ -15,7 +15,7 @@ use super::layout::folder_name;
 use super::projection::found_checkpoints_in;
 use super::{Layout, StoreError};
 use crate::contract::{Checkpoint, EscalationReport, ExecutionId, Phase};
-use crate::events::{AgentState, Dated, PendingEscalation, State};
+use crate::events::{AgentState, ApprovalState, Dated, PendingEscalation, State};
 use crate::system::disk;
 use crate::system::files;
 
@@ -127,7 +127,7 @@ fn state(
         active: record.active.into_iter().map(|active| (active.phase.into(), active)).collect(),
         findings: record.findings,
         cycle: record.cycle,
-        deploy: record.deploy,
+        deploy: asked_again(record.deploy),
         escalations: record.escalations,
         reports,
         pending,
@@ -135,6 +135,11 @@ fn state(
         agents,
         ..State::new(record.execution_id, record.phases, record.origin, record.started_at)
     }
+}
+
+/// Where the approval stands. The record lies where phases may write: one that was given is asked for again.
+fn asked_again(recorded: ApprovalState) -> ApprovalState {
+    if recorded == ApprovalState::Given { ApprovalState::NotAsked } else { recorded }
 }
 
 /// The reports of an execution, by their number.
