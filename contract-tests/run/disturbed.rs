@@ -3,10 +3,12 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::Workspace;
-use super::workspace::{finished, program, state_home};
+use super::host::not_tested;
+use super::workspace::{collected, finished, program, state_home};
+use super::{Workspace, until};
 
 #[test]
 fn a_run_whose_workspace_goes_away_starts_nothing_in_another_place() {
@@ -73,7 +75,38 @@ fn a_workspace_that_cannot_be_written_down_is_refused() {
     let run = |plan: &Path| [OsStr::new("run"), OsStr::new("--plan"), plan.as_os_str()].map(OsStr::to_owned);
     for (folder, plan) in [(&odd, Path::new("plan.json")), (&workspace.path(""), &odd.join("plan.json"))] {
         let arguments = run(plan);
-        let arguments: Vec<&OsStr> = arguments.iter().map(|it| it.as_os_str()).collect();
+        let arguments: Vec<&OsStr> = arguments.iter().map(std::ffi::OsString::as_os_str).collect();
         loa(folder, &arguments).exits(66).says(&["not UTF-8"]);
     }
+}
+
+/// Neither holds up whoever reads, nor fills the memory.
+#[test]
+fn what_a_phase_puts_in_the_place_of_its_signals_is_not_waited_for() {
+    for other in ["mkfifo $LOA_SIGNAL_FILE", "ln -s /dev/zero $LOA_SIGNAL_FILE", "ln -s / $LOA_SIGNAL_FILE"] {
+        // Longer than it takes to look at the signals once.
+        let script = format!("rm -f $LOA_SIGNAL_FILE; {other}; sleep 0.3");
+        let workspace = Workspace::only(&[("discovery", &script), ("design", "true")]);
+        let run = workspace.start();
+        until("the run is over", || workspace.starts("design") == 1);
+        collected(run).exits(0);
+    }
+}
+
+/// A report is written from the journal: that it cannot be keeps nobody from being called.
+#[test]
+fn a_human_is_called_whatever_lies_in_the_way_of_the_report() {
+    let blocks = "mkdir -p .loa-checkpoint/escalations; chmod 555 .loa-checkpoint/escalations; touch .loa-checkpoint/escalations/x";
+    let workspace = Workspace::only(&[("discovery", &format!("{blocks} && touch root; true")), ("design", "exit 2")]);
+    workspace.config("runtime: { notify: { command: 'echo $LOA_PHASE > told' } }\n");
+    let ran = workspace.run().exits(2);
+    assert_eq!(workspace.read("told"), "design\n");
+    if workspace.path("root").exists() {
+        return not_tested("root writes into every folder");
+    }
+    ran.says(&["the report could not be written"]);
+    let escalations = workspace.path(".loa-checkpoint/escalations");
+    fs::set_permissions(&escalations, fs::Permissions::from_mode(0o755)).expect("ours");
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    assert_eq!(workspace.reports().len(), 1, "it is written from the journal");
 }

@@ -1,13 +1,14 @@
 //! Follows the file in which a program records a session, or whatever else it appends lines to.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::process::{Reader, Verdict};
 use super::refusal::Resumption;
 use crate::runner::AgentEvent;
+use crate::system::files;
 use crate::system::process::ProcessExit;
 
 /// Finds the file of a session below the folder that the program keeps its sessions in.
@@ -103,7 +104,7 @@ impl<F: Beside> Reader for Followed<F> {
 }
 
 fn read_from(file: &Path, position: u64) -> io::Result<Vec<u8>> {
-    let mut file = File::open(file)?;
+    let mut file = files::open(file)?;
     let mut bytes = Vec::new();
     if file.metadata()?.len() > position {
         file.seek(SeekFrom::Start(position))?;

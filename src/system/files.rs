@@ -127,7 +127,7 @@ fn unfinished(path: &Path, content: &[u8], privacy: Privacy) -> Result<NamedTemp
 /// [`FileError`] when any step fails; what had the name is then untouched.
 pub fn copy(from: &Path, to: &Path, privacy: Privacy) -> Result<(), FileError> {
     fs::create_dir_all(folder_of(to)).map_err(FileError::at("create the folder", folder_of(to)))?;
-    let mut source = File::open(from).map_err(FileError::at("read", from))?;
+    let mut source = open(from).map_err(FileError::at("read", from))?;
     let mut unfinished = unfinished(to, &[], privacy)?;
     io::copy(&mut source, unfinished.as_file_mut()).map_err(FileError::at("write", to))?;
     unfinished.persist(to).map_err(|error| FileError::at("write", to)(error.error))?;
@@ -240,6 +240,22 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(paths)
 }
 
+/// Opens a regular file to be read. Whatever else has the name is refused, and never waited for: a named pipe has no other
+/// end, and a device may never end.
+///
+/// # Errors
+/// What the host says; `InvalidInput` where it is no regular file.
+pub fn open(path: &Path) -> io::Result<File> {
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
+    let kind = file.metadata()?;
+    if kind.is_file() {
+        return Ok(file);
+    }
+    let reason = if kind.is_dir() { "it is a folder" } else { "it is no regular file" };
+    Err(io::Error::new(io::ErrorKind::InvalidInput, reason))
+}
+
 /// Reads a regular file of at most `limit` bytes.
 ///
 /// # Errors
@@ -247,13 +263,7 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     let failed = || FileError::at("read", path);
     let refused = |reason: String| failed()(io::Error::new(io::ErrorKind::InvalidInput, reason));
-    // Asked before opening: opening a named pipe waits for its other end.
-    let kind = fs::metadata(path).map_err(failed())?;
-    if !kind.is_file() {
-        let reason = if kind.is_dir() { "it is a folder" } else { "it is no regular file" };
-        return Err(refused(reason.to_owned()));
-    }
-    let file = File::open(path).map_err(failed())?;
+    let file = open(path).map_err(failed())?;
     let mut content = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut content).map_err(failed())?;
     if content.len() as u64 > limit {
@@ -476,8 +486,8 @@ pub fn sync_all(paths: &[PathBuf]) -> Result<(), FileError> {
 }
 
 fn sync_file(path: &Path) -> Result<(), FileError> {
-    match File::open(path) {
-        Err(error) if is_absent(&error) => Ok(()),
+    match open(path) {
+        Err(error) if is_absent(&error) || error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         file => file.and_then(|file| file.sync_all()).map_err(FileError::at("sync", path)),
     }
 }

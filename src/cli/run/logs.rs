@@ -1,6 +1,5 @@
 //! `loa-run logs`: what a phase wrote, also while it writes.
 
-use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -71,7 +70,7 @@ impl Log {
     fn print(&mut self) -> Result<bool, Failure> {
         let failed = |source| FileError { action: "read", path: self.path.clone(), source };
         let no_input = |error: FileError| Failure::new(ExitStatus::NoInput, error);
-        let mut file = match File::open(&self.path) {
+        let mut file = match files::open(&self.path) {
             // Nothing was said yet.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
             file => file.map_err(failed).map_err(no_input)?,

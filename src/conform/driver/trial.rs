@@ -270,8 +270,8 @@ impl<'a> Trial<'a> {
 
     /// Takes the program of the phase away that is not to start in the step, or puts it back.
     fn take_away(&self, plan: &Drive, away: bool) -> Result<(), String> {
-        let phase = plan.unstartable.iter();
-        phase.map(|phase| self.lab.take_away(phase, away).map_err(said)).collect()
+        let mut phase = plan.unstartable.iter();
+        phase.try_for_each(|phase| self.lab.take_away(phase, away).map_err(said))
     }
 
     fn watch(&mut self, halt: Option<Way>) -> Watch<'_> {

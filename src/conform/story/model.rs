@@ -466,10 +466,10 @@ fn unstartable(plan: &Drive, turn: Turn) -> Turn {
     let meant: Option<Phase> = plan.unstartable.as_ref().and_then(|phase| phase.parse().ok());
     let Some(phase) = meant.filter(|phase| turn.may_start.contains(phase)) else { return turn };
     let may_start: Vec<Phase> = turn.may_start.into_iter().filter(|other| *other != phase).collect();
-    match may_start.is_empty() {
-        true => Turn::must_end(Rule::UnstartableHalts),
-        false => Turn { may_start, may_end: true, ..turn },
+    if may_start.is_empty() {
+        return Turn::must_end(Rule::UnstartableHalts);
     }
+    Turn { may_start, may_end: true, ..turn }
 }
 
 /// What the report says when a human is called by this rule.

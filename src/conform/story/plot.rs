@@ -225,15 +225,15 @@ impl Plot {
             kind: cause.kind(phase, &mut rng),
             answer: answer(&mut rng),
         };
-        let sure = sure.into_iter().map(&mut incident).collect();
-        Self::drawn(&mut rng, wants_a_way).with(sure)
+        let sure: Vec<Incident> = sure.into_iter().map(&mut incident).collect();
+        Self::drawn(&mut rng, wants_a_way).with(&sure)
     }
 
     /// The same, in which these are sure to come up.
-    fn with(mut self, sure: Vec<Incident>) -> Self {
+    fn with(mut self, sure: &[Incident]) -> Self {
         self.incidents.retain(|it| it.kind != Kind::OutOfTime && sure.iter().all(|sure| sure.phase != it.phase));
         self.incidents.truncate(MOST_INCIDENTS - sure.len());
-        self.incidents.extend(&sure);
+        self.incidents.extend(sure);
         self.incidents.sort_by_key(|it| it.phase);
         let last = sure.iter().map(|it| it.phase).max();
         for before in self.incidents.iter_mut().filter(|it| Some(it.phase) < last) {

@@ -22,6 +22,7 @@ struct Reading {
 }
 
 /// A runtime in memory.
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 struct Player {
     reading: Reading,
     /// The rule that it breaks, and how often it keeps it before.

@@ -28,7 +28,7 @@ use std::time::Duration;
 use super::RunError;
 use super::decide::{Attempt, Live, Rules, Running, Step, Stop, Survey, concludes, ended};
 use super::stage::Fact;
-use crate::contract::{ExecutionId, Phase};
+use crate::contract::{EscalationReport, ExecutionId, Phase};
 use crate::events::{Event, Observation, RunEnd, State};
 use crate::store::{Journal, Layout, StoreError, report_paths, write_report};
 use crate::system::clock::Moment;
@@ -339,17 +339,29 @@ impl<P: Ports> Dispatcher<P> {
                 self.project(checkpoint.phase)?;
             }
             Event::Escalated { number, report, .. } => {
-                let paths = report_paths(&self.layout, &report.execution_id, *number);
-                self.make_room_for(&[&paths.markdown, &paths.yaml])?;
-                write_report(&self.layout, report, *number)?;
-                self.restore_signals()?;
-                self.sync_projections()?;
+                self.is_at_home()?;
+                // A human is called whatever lies in the way: the report is in the journal.
+                if let Err(error) = self.lay_report(*number, report) {
+                    self.notice(format!(
+                        "the report could not be written: {}; resume tries again",
+                        in_one_line(&error)
+                    ));
+                }
                 // Only now: a request that was taken away before its report is there is forgotten by whoever dies between.
                 self.ports.forget_halt()?;
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Writes the report of a call, and all that whoever is called reads beside it.
+    fn lay_report(&mut self, number: u32, report: &EscalationReport) -> Result<(), RunError> {
+        let paths = report_paths(&self.layout, &report.execution_id, number);
+        self.make_room_for(&[&paths.markdown, &paths.yaml])?;
+        write_report(&self.layout, report, number)?;
+        self.restore_signals()?;
+        self.sync_projections()
     }
 
     /// Journals something odd that stops nothing; nor does it, when it cannot be written.

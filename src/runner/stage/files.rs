@@ -1,7 +1,6 @@
 //! The files that one attempt of a stage exchanges with us, and the environment that tells it where they are.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -151,6 +150,9 @@ fn features(bounds: &Bounds, stage: &Stage, workspace: &Path) -> Vec<(&'static s
     set
 }
 
+/// How much is read at a time, in bytes: a stage may append faster than anybody reads.
+const MOST_AT_ONCE: u64 = 16 << 20;
+
 /// Reads the stage's signals as they are appended.
 #[derive(Debug)]
 pub(super) struct SignalReader {
@@ -190,7 +192,7 @@ impl SignalReader {
 
     /// What was appended. A file that the stage took away has nothing new in it.
     fn fresh(&mut self) -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(&self.path)?;
+        let mut file = files::open(&self.path)?;
         if file.metadata()?.len() < self.position {
             // Another file has the name now.
             self.position = 0;
@@ -198,7 +200,7 @@ impl SignalReader {
         }
         file.seek(SeekFrom::Start(self.position))?;
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
+        file.take(MOST_AT_ONCE).read_to_end(&mut bytes)?;
         self.position += bytes.len() as u64;
         Ok(bytes)
     }

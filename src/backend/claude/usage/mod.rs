@@ -7,7 +7,6 @@
 mod entry;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +14,7 @@ use ignore::WalkBuilder;
 use jiff::Timestamp;
 
 use crate::policy::{Answers, Tally, Usage, Window};
+use crate::system::files;
 use entry::{Entry, What, entry};
 
 /// The longest line that is read, in bytes.
@@ -42,7 +42,7 @@ fn logs_since(projects: &Path, since: Timestamp) -> Vec<PathBuf> {
 }
 
 fn read(file: &Path, count: &mut Count) -> io::Result<()> {
-    let mut file = BufReader::new(File::open(file)?);
+    let mut file = BufReader::new(files::open(file)?);
     let mut line = Vec::new();
     loop {
         line.clear();
