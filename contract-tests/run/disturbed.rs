@@ -110,3 +110,33 @@ fn a_human_is_called_whatever_lies_in_the_way_of_the_report() {
     workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
     assert_eq!(workspace.reports().len(), 1, "it is written from the journal");
 }
+
+#[test]
+fn what_lies_in_the_place_of_the_checkpoints_between_two_sessions_is_put_aside_and_said() {
+    let workspace = Workspace::only(&[("discovery", "true"), ("design", "test -f go || exit 2")]);
+    workspace.run().exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    let folder = workspace.path(".loa-checkpoint");
+    fs::rename(&folder, workspace.path("elsewhere")).expect("moved");
+    std::os::unix::fs::symlink("elsewhere", &folder).expect("linked");
+    workspace.write("go", "");
+    workspace.resume().exits(0).says(&["what lay in the place of", ".loa-checkpoint is put aside"]);
+    assert!(folder.is_dir() && !folder.is_symlink());
+}
+
+/// A record of format 1 lies where phases may write, and so may a repository hold one.
+#[test]
+fn an_approval_of_format_1_is_asked_for_again() {
+    let workspace = Workspace::only(&[("design", "true"), ("deploy", "true")]);
+    workspace.config("{}\n");
+    fs::create_dir(workspace.path(".loa-run")).expect("made");
+    workspace.write(
+        ".loa-run/run.yaml",
+        "version: 1\nexecution_id: exec-1\nsessions: []\nepoch: 3\norigin: {kind: config}\nphases: [design, deploy]\n\
+         status: running\nstarted_at: \"2026-01-31T14:00:00Z\"\nupdated_at: \"2026-01-31T14:00:00Z\"\n\
+         counters: {remediation_loops: 0, awaits_remediation: false, issue_count: 0, idle_cycles: 0, elapsed_ms: 0, overflow: false}\n\
+         deploy: given\nescalations: 0\n",
+    );
+    workspace.loa(&["resume", "--plan", "plan.json"]).exits(2).says(&["A human is needed", "deploy"]);
+    assert_eq!(workspace.ran(), ["design"]);
+}

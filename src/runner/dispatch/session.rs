@@ -1,5 +1,6 @@
 //! Begins a session: finds or makes the execution to work on, and puts right what lies in the workspace.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -14,8 +15,8 @@ use crate::runner::decide::{Live, Rules};
 use crate::runner::stage::context::context_state;
 use crate::runner::{PlanError, RunError};
 use crate::store::{
-    Claimed, Earlier, Journal, Layout, Place, Recorded, RunStore, StoreError, archive, project_all, read_context_state,
-    retire_format1, was_put_aside, write_context_state, write_operator,
+    Claimed, Earlier, Journal, Layout, Place, Recorded, RunStore, StoreError, archive, make_room_for_folders,
+    project_all, read_context_state, retire_format1, was_put_aside, write_context_state, write_operator,
 };
 use crate::system::clock::{self, Moment};
 use crate::system::process::own_id;
@@ -75,6 +76,8 @@ struct Taken {
     /// Whether that session died.
     died: bool,
     resumed: bool,
+    /// Folders in whose place something else lay, which was put aside.
+    put_aside: Vec<PathBuf>,
 }
 
 impl<P: Ports> Dispatcher<P> {
@@ -90,7 +93,8 @@ impl<P: Ports> Dispatcher<P> {
         let phases = rules.plan.phases();
         let (of_plan, from, over) = (phases.clone(), origin.clone(), overrides.clone());
         let first = || Event::ExecutionStarted { execution: fresh, phases: of_plan, origin: from, overrides: over };
-        let Taken { journal, last, died, resumed } = take_execution(store, &layout, mode, now.wall(), first)?;
+        let Taken { journal, last, died, resumed, put_aside } =
+            take_execution(store, &layout, mode, now.wall(), first)?;
         let state = journal.state();
         let phases = if state.status == RunStatus::Ready { phases } else { state.phases.clone() };
         if let Some(phase) = phases.iter().find(|phase| rules.plan.stage(**phase).is_none()) {
@@ -111,7 +115,8 @@ impl<P: Ports> Dispatcher<P> {
         dispatcher.record(Event::SessionStarted { session, pid, resumed, swept, phases, origin, overrides })?;
         dispatcher.pin(pinned)?;
         let left = |stray| format!("{stray} may be left of the session that died: look at it, and end it if it is");
-        for text in notices.into_iter().chain(strays.into_iter().map(left)) {
+        let put_aside = put_aside.iter().map(|folder| was_put_aside(folder));
+        for text in notices.into_iter().chain(strays.into_iter().map(left)).chain(put_aside) {
             dispatcher.record(Event::Notice { text })?;
         }
         let remedy = if let Mode::Resume(remedy) = mode { remedy } else { None };
@@ -222,7 +227,7 @@ fn take_execution(
             // First: a start that cannot do this has changed nothing that the journal could not bring back.
             archive(layout, state.as_ref().map(|state| &state.execution_id))?;
             let (journal, _) = Journal::begin(store, now, first())?;
-            Ok(Taken { journal, last, died: false, resumed: false })
+            Ok(Taken { journal, last, died: false, resumed: false, put_aside: Vec::new() })
         }
     }
 }
@@ -263,7 +268,7 @@ fn resume(
             let last = earlier.state.sessions.last().cloned();
             let died = earlier.state.status == RunStatus::Running;
             let journal = take_over(store, layout, *earlier, now)?;
-            Ok(Taken { journal, last, died, resumed: true })
+            Ok(Taken { journal, last, died, resumed: true, put_aside: Vec::new() })
         }
         Existing::Checkpoints(checkpoints) => {
             let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
@@ -273,7 +278,7 @@ fn resume(
             }
             let first = taken_over(state, Vec::new(), "checkpoints that a human adopted");
             let (journal, _) = Journal::begin(store, now, first)?;
-            Ok(Taken { journal, last: None, died: false, resumed: true })
+            Ok(Taken { journal, last: None, died: false, resumed: true, put_aside: Vec::new() })
         }
     }
 }
@@ -288,6 +293,7 @@ fn go_on(
     let state = &recorded.state;
     // First: nothing may be made of what a power cut could still take.
     let journal = Journal::resume(store, recorded)?;
+    let put_aside = make_room_for_folders(layout)?;
     // Whoever is called finds the report, also when the power was cut while it was written.
     project_all(layout, state)?;
     is_resumable(layout, state)?;
@@ -295,7 +301,7 @@ fn go_on(
     // What an earlier start did not get to put aside.
     retire_format1(layout, &state.execution_id)?;
     let (last, died) = (state.sessions.last().cloned(), state.is_at_work);
-    Ok(Taken { journal, last, died, resumed: true })
+    Ok(Taken { journal, last, died, resumed: true, put_aside })
 }
 
 /// Continues an execution of format 1 in a journal.
