@@ -104,6 +104,7 @@ impl Behind {
         std::fs::write(place.path().join("adapter.py"), format!("{PRELUDE}{adapter}")).expect("written");
         let manifest = json!({
             "runtime": "behind", "version": ["true"], "adapter": ["python3", "{dir}/adapter.py"], "poll_ms": 20,
+            "writes": ["{dir}"],
         });
         Self { place, manifest, budget: Duration::from_secs(20) }
     }
@@ -241,7 +242,7 @@ fn what_is_asked_and_answered_is_seen_as_with_commands() {
     assert_eq!(asked[4]["workspace"], asked[4]["env"]["MINE"], "one adapter, and a second workspace");
     assert!(asked[4]["workspace"].as_str().expect("a path").ends_with("workspace-1"));
     let env: Vec<&str> = asked[0]["env"].as_object().expect("a map").keys().map(String::as_str).collect();
-    assert_eq!(env, ["HOME", "LANG", "LOA_OPERATOR", "MINE", "PATH", "TMPDIR", "WORKSPACE_MARK"]);
+    assert_eq!(env, ["HOME", "LANG", "LOA_OPERATOR", "MINE", "PATH", "TMPDIR"]);
     let checker = Checker::new(&ADAPTER_ASK);
     let lines = std::fs::read(behind.place.path().join("asks.jsonl")).expect("asks");
     assert_eq!(checker.check(&lines, "asks.jsonl".into(), &Budget::default()), []);
@@ -421,7 +422,8 @@ fn the_doctor_blames_the_adapter_and_the_reproducer_says_why_it_cannot() {
     let place = tempfile::tempdir().expect("a folder");
     let path = |name: &str| place.path().join(name).to_str().expect("UTF-8").to_owned();
     let write = |name: &str, text: &str| std::fs::write(path(name), text).expect("written");
-    let manifest = |adapter: &str| format!("{{runtime: behind, version: ['true'], adapter: {adapter}}}");
+    let manifest =
+        |adapter: &str| format!("{{runtime: behind, version: ['true'], adapter: {adapter}, writes: ['{{dir}}']}}");
     write("good.yaml", &manifest("[python3, '{dir}/good.py']"));
     write("good.py", &format!("{PRELUDE}{GOOD}"));
     write("chatty.yaml", &manifest("[sh, -c, 'echo Hello.; exec cat >/dev/null']"));

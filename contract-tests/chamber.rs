@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use loa::conform::{Chamber, Happening, Isolation, Spec, environment};
+use loa::conform::{AgentRun, Call, Happening, Isolation, Spec, environment};
 use loa::system::process::{ProcessExit, Stream};
 use rustix::process::Signal;
 use tempfile::TempDir;
@@ -42,16 +42,27 @@ impl Case {
         self.root.path().join(name)
     }
 
-    fn spec(&self, script: &str) -> Spec {
+    fn place(&self) -> Spec {
         Spec {
             judge: JUDGE.into(),
             root: self.root.path().to_path_buf(),
             temporary: self.path("tmp"),
+            writable: Vec::new(),
+            kept: Vec::new(),
+            shown: Vec::new(),
+        }
+    }
+
+    fn call(&self, script: &str) -> Call {
+        Call {
             argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
             env: environment(&self.path("home"), &self.path("tmp")),
             folder: self.path("work"),
-            limit: LIMIT,
         }
+    }
+
+    async fn start(&self, call: &Call, limit: Duration) -> AgentRun {
+        AgentRun::start(&self.place(), call, limit).await.expect("a chamber")
     }
 }
 
@@ -60,16 +71,16 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Runs a chamber to its end; sends `signal` when the agent says `ready`.
-async fn watch(spec: &Spec, signal: Option<Signal>) -> Seen {
-    let mut chamber = Chamber::start(spec).await.expect("a chamber");
+async fn watch(case: &Case, call: &Call, limit: Duration, signal: Option<Signal>) -> Seen {
+    let mut agent = case.start(call, limit).await;
     let mut seen = Seen::default();
-    while let Some(happening) = chamber.next().await {
+    while let Some(happening) = agent.next().await {
         match happening {
             Happening::Said { stream, line } => {
                 if line == "ready"
                     && let Some(signal) = signal
                 {
-                    chamber.signal(signal).await;
+                    agent.signal(signal);
                 }
                 let lines = if stream == Stream::Stdout { &mut seen.stdout } else { &mut seen.stderr };
                 lines.push(line);
@@ -83,7 +94,7 @@ async fn watch(spec: &Spec, signal: Option<Signal>) -> Seen {
 }
 
 fn run(case: &Case, script: &str) -> Seen {
-    block_on(watch(&case.spec(script), None))
+    block_on(watch(case, &case.call(script), LIMIT, None))
 }
 
 /// Whether any process on this host has the word in its command line.
@@ -121,9 +132,8 @@ fn what_it_says_and_how_it_ends_is_told_in_full() {
 #[test]
 fn a_program_that_is_not_there_has_ended_before_it_began() {
     let case = Case::new();
-    let mut spec = case.spec("");
-    spec.argv = vec!["/no/such/agent".to_owned()];
-    let seen = block_on(watch(&spec, None));
+    let call = Call { argv: vec!["/no/such/agent".to_owned()], ..case.call("") };
+    let seen = block_on(watch(&case, &call, LIMIT, None));
     assert!(matches!(seen.exit, Some(ProcessExit::SpawnFailed(_))), "{:?}", seen.exit);
 }
 
@@ -174,15 +184,15 @@ fn what_ends_soon_after_it_is_no_leftover_and_what_holds_its_output_is() {
 fn signals_reach_the_agent_at_their_defaults() {
     let case = Case::new();
     for (signal, number) in [(Signal::INT, 2), (Signal::TERM, 15), (Signal::HUP, 1), (Signal::KILL, 9)] {
-        let seen = block_on(watch(&case.spec("echo ready; exec sleep 63"), Some(signal)));
+        let seen = block_on(watch(&case, &case.call("echo ready; exec sleep 63"), LIMIT, Some(signal)));
         assert!(
             matches!(seen.exit, Some(ProcessExit::Signalled(found)) if found == number),
             "{signal:?}: {:?}",
             seen.exit
         );
     }
-    let seen =
-        block_on(watch(&case.spec("trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done"), Some(Signal::TERM)));
+    let call = case.call("trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done");
+    let seen = block_on(watch(&case, &call, LIMIT, Some(Signal::TERM)));
     assert!(matches!(seen.exit, Some(ProcessExit::Exited(3))), "{:?}", seen.exit);
 }
 
@@ -199,9 +209,8 @@ fn a_judge_that_is_deaf_to_signals_does_not_hand_that_down() {
 fn the_limit_ends_it() {
     let case = Case::new();
     let nap = nap(64);
-    let mut spec = case.spec(&format!("trap '' TERM INT; sleep {nap}; sleep {nap}"));
-    spec.limit = Duration::from_millis(200);
-    let seen = block_on(watch(&spec, None));
+    let call = case.call(&format!("trap '' TERM INT; sleep {nap}; sleep {nap}"));
+    let seen = block_on(watch(&case, &call, Duration::from_millis(200), None));
     assert!(seen.out_of_time && matches!(seen.exit, Some(ProcessExit::Signalled(9))), "{seen:?}");
     assert_eq!(seen.left.expect("counted"), [format!("sleep {nap}")], "its child is an orphan now");
     assert!(dies(&nap));
@@ -212,9 +221,8 @@ fn a_dropped_chamber_leaves_nothing() {
     let case = Case::new();
     let nap = nap(65);
     block_on(async {
-        let mut chamber =
-            Chamber::start(&case.spec(&format!("setsid sleep {nap} & echo ready; wait"))).await.expect("one");
-        assert!(matches!(chamber.next().await, Some(Happening::Said { .. })));
+        let mut agent = case.start(&case.call(&format!("setsid sleep {nap} & echo ready; wait")), LIMIT).await;
+        assert!(matches!(agent.next().await, Some(Happening::Said { .. })));
     });
     assert!(dies(&nap));
 }
@@ -225,7 +233,7 @@ fn a_dropped_chamber_leaves_nothing() {
 fn a_judge_with_a_sleeper() {
     let case = Case::new();
     let nap = std::env::var("CHAMBER_NAP").expect("handed over");
-    block_on(watch(&case.spec(&format!("setsid sleep {nap} & sleep {nap}")), None));
+    block_on(watch(&case, &case.call(&format!("setsid sleep {nap} & sleep {nap}")), LIMIT, None));
 }
 
 #[test]
@@ -258,10 +266,10 @@ fn inside_a_network_of_its_own() {
             except OSError as error: return type(error).__name__\n\
             print(call(('127.0.0.1', int(sys.argv[1]))), call(('192.0.2.1', 80)), call(('example.org', 80)))";
         let case = Case::new();
-        let mut spec = case.spec("");
-        spec.argv = ["python3", "-c", script, &port.to_string()].map(str::to_owned).to_vec();
+        let argv = ["python3", "-c", script, &port.to_string()].map(str::to_owned).to_vec();
+        let call = Call { argv, ..case.call("") };
         let begun = Instant::now();
-        let seen = watch(&spec, None).await;
+        let seen = watch(&case, &call, LIMIT, None).await;
         assert_eq!(seen.stdout, ["reached OSError gaierror"], "{seen:?}");
         assert!(begun.elapsed() < Duration::from_secs(5), "a name made it wait");
     });

@@ -157,7 +157,7 @@ fn whoever_only_says_that_a_phase_started_has_started_none() {
     let rig = Rig::new(
         r#"
         command=$(plan "$1" | sed -n '1s/^[a-z]* //p')
-        socket=$(sed -n "s/.* probe '\([^']*\)' .*/\1/p" "$command")
+        socket=$(sed -n "s/.* __phase '\([^']*\)' .*/\1/p" "$command")
         python3 - "$socket" <<'PYTHON'
 import json, socket, sys
 judge = socket.socket(socket.AF_UNIX)
@@ -267,7 +267,7 @@ fn a_process_without_an_environment_is_found_by_its_arguments_or_its_parent() {
     let script = "set -- $(plan \"$1\" | head -n 1); env -i \"$2\" & sleep 0.1";
     let seen = Rig::new(script).see(&json!({ "preflight": [["hang"]] }), &run());
     assert_eq!(seen.orphans.len(), 1, "{:?}", seen.orphans);
-    assert!(seen.orphans[0].command.contains("probe") && seen.attempts[0].ended.is_some());
+    assert!(seen.orphans[0].command.contains("__phase") && seen.attempts[0].ended.is_some());
     let seen = Rig::new("sh -c 'env -i sleep 50; true' & sleep 0.05").see(&json!({}), &run());
     let commands: Vec<_> = seen.orphans.iter().map(|orphan| orphan.command.as_str()).collect();
     assert_eq!(commands, ["sh -c env -i sleep 50; true", "sleep 50"]);
@@ -448,8 +448,7 @@ fn the_environment_is_an_allow_list() {
     let config = json!({ "autonomous_agent.context.soft_limit_tokens": 1000 });
     let seen = rig.see_case(json!({ "config": config, "steps": run() }));
     // The shell adds some of its own.
-    let allowed =
-        ["CONTEXT_SOFT_LIMIT", "HOME", "LANG", "LOA_OPERATOR", "MINE", "PATH", "PWD", "TMPDIR", "WORKSPACE_MARK"];
+    let allowed = ["CONTEXT_SOFT_LIMIT", "HOME", "LANG", "LOA_OPERATOR", "MINE", "PATH", "PWD", "TMPDIR"];
     let names: Vec<_> = said(&seen, 0).into_iter().filter(|name| !["OLDPWD", "SHLVL", "_"].contains(name)).collect();
     assert_eq!(names, allowed);
 }

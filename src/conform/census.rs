@@ -1,17 +1,15 @@
-//! The processes of a case: those that carry its mark in their environment or command line, and everything below them.
+//! The processes of a case: everything below the first process of its chamber, which takes up every orphan there.
 //!
-//! The judge's own, on purpose apart from the sweep that runtimes may use. Never counted: the judge and its ancestors, and
-//! the dead whom nobody has awaited. Only Linux shows environments; elsewhere nothing is found. A process that emptied its
-//! environment and whose parents are all gone is not found either.
+//! The judge's own, on purpose apart from the sweep that runtimes may use. Never counted: the dead whom nobody has awaited.
+//! Linux only; elsewhere nothing is found.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 
 use super::ProcessSeen;
-use super::probe::MARK;
 
 /// One living process of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +25,12 @@ impl Resident {
         ProcessSeen { pid: self.pid.unsigned_abs(), command: self.command.clone() }
     }
 
+    /// Its number in the innermost world that it lives in, when the kernel tells it.
+    pub(super) fn inner_id(&self) -> Option<u32> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
+        status.lines().find_map(|line| line.strip_prefix("NSpid:"))?.split_whitespace().last()?.parse().ok()
+    }
+
     /// Sends a signal, unless it is gone.
     pub(super) fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
@@ -39,28 +43,28 @@ impl Resident {
     }
 }
 
-/// Every living process of the case with this mark.
-pub(super) fn residents(mark: &str) -> Vec<Resident> {
+/// Every living process below this one.
+pub(super) fn below(root: i32) -> Vec<Resident> {
     let all = processes();
-    let spared = ancestors(&all);
-    // What began before the judge is no work of its, and need not be asked for its environment.
-    let birth = all.get(&own()).map_or(0, |status| status.began);
-    let young = all.iter().filter(|(_, status)| status.lives && status.began >= birth);
-    let marked: BTreeSet<i32> = young.map(|(pid, _)| *pid).filter(|pid| is_marked(*pid, mark)).collect();
-    let found = all.iter().filter(|(pid, status)| {
-        status.lives && !spared.contains(pid) && {
-            marked.contains(pid)
-                || above(**pid, &all).any(|parent| marked.contains(&parent) && !spared.contains(&parent))
-        }
-    });
+    let found = all.iter().filter(|(pid, status)| status.lives && above(**pid, &all).any(|parent| parent == root));
     found.map(|(pid, status)| Resident { pid: *pid, began: status.began, command: command_line(*pid) }).collect()
 }
 
-/// Every living process below this one.
+/// Every living process below us.
 pub(super) fn below_us() -> Vec<Resident> {
-    let all = processes();
-    let found = all.iter().filter(|(pid, status)| status.lives && above(**pid, &all).any(|parent| parent == own()));
-    found.map(|(pid, status)| Resident { pid: *pid, began: status.began, command: command_line(*pid) }).collect()
+    below(own())
+}
+
+/// Whether a process stands anywhere below another one.
+pub(super) fn descends(pid: i32, root: i32) -> bool {
+    let parent = |pid: i32| Status::of(pid).map(|status| status.parent).filter(|parent| *parent > 0);
+    // A number that passed on while we read could close a circle.
+    std::iter::successors(parent(pid), |pid| parent(*pid)).take(1000).any(|parent| parent == root)
+}
+
+/// Whether a process lives.
+pub(super) fn lives(pid: i32) -> bool {
+    Status::of(pid).is_some_and(|status| status.lives)
 }
 
 /// Who stands at the other end of a connection.
@@ -141,11 +145,6 @@ fn processes() -> BTreeMap<i32, Status> {
     pids.filter_map(|pid| Some((pid, Status::of(pid)?))).collect()
 }
 
-/// Ourselves and everything above us.
-fn ancestors(all: &BTreeMap<i32, Status>) -> BTreeSet<i32> {
-    std::iter::once(own()).chain(above(own(), all)).collect()
-}
-
 fn own() -> i32 {
     getpid().as_raw_nonzero().get()
 }
@@ -155,14 +154,6 @@ fn above(pid: i32, all: &BTreeMap<i32, Status>) -> impl Iterator<Item = i32> {
     let parent = |pid: i32| all.get(&pid).map(|status| status.parent).filter(|parent| *parent > 0);
     // A number that passed on while we read could close a circle.
     std::iter::successors(parent(pid), move |pid| parent(*pid)).take(1000)
-}
-
-fn is_marked(pid: i32, mark: &str) -> bool {
-    let entry = format!("{MARK}={mark}");
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|found| found == entry.as_bytes())
-        // A phase that was started with an empty environment still has the socket's path in its arguments.
-        || command_line(pid).contains(mark)
 }
 
 fn command_line(pid: i32) -> String {
@@ -183,12 +174,11 @@ mod tests {
     }
 
     #[test]
-    fn we_and_ours_above_are_never_found() {
-        let ours = Status::of(own()).expect("Linux");
-        let spared = ancestors(&processes());
-        assert!(spared.contains(&ours.parent));
-        // Our own command line is no mark of a case, but it is a word that surely stands in it.
-        let mark = command_line(own());
-        assert!(residents(&mark).iter().all(|resident| !spared.contains(&resident.pid)));
+    fn we_stand_below_our_parent_and_not_below_ourselves() {
+        let parent = Status::of(own()).expect("Linux").parent;
+        assert!(descends(own(), parent) && !descends(own(), own()));
+        assert!(below(parent).iter().any(|resident| resident.pid == own()));
+        assert!(below_us().iter().all(|resident| resident.pid != own()));
+        assert!(lives(own()) && !lives(i32::MAX));
     }
 }

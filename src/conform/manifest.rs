@@ -97,6 +97,14 @@ pub struct Manifest {
     /// Why it cannot be judged under a clock that runs faster, if so: the cases that need one are not observed then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_fast_clock: Option<String>,
+    /// Why it cannot live in the case's own chamber, if so: it is a service that runs elsewhere. Nothing then says who starts its
+    /// phases, and its row says that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lives_outside: Option<String>,
+    /// Folders that the runtime must be able to write besides those of its case, such as a cache of its own; its row says so.
+    /// Everything else of the host it can read and not write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<String>,
     /// Whether it stays and waits for its human after an escalation.
     #[serde(default)]
     pub waits: bool,

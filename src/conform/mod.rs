@@ -69,7 +69,8 @@ pub use conformance::{CaseReport, ClauseReport, CommandReport, ConformanceReport
 pub use defect::{Defect, unmatched};
 pub use draw::{DrawError, draw};
 pub use driver::{
-    CHAMBER, Chamber, ChamberError, Happening, Identity, Interruption, Isolation, Spec, environment, keep,
+    AgentRun, CHAMBER, Call, Chamber, ChamberError, Happening, Identity, Interruption, Isolation, Spec, environment,
+    keep,
 };
 pub use expect::{Evidence, everywhere, judge, unobservable};
 pub use expectation::{AcceptedCount, Expectation, Moment};
@@ -80,7 +81,7 @@ pub use observation::{
     AttemptSeen, CompactorSeen, EditSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd,
     ProcessSeen, ReportSeen, StepSeen, UsageSeen,
 };
-pub use probe::probe;
+pub use probe::{PHASE, probe};
 pub use profile::{CaseDocument, Head, ManifestDocument, Profile, Seen};
 pub use proof::{RedCase, Row, differences, shortcomings, table};
 pub use proving::{Proof, ProofOptions, ProvingError, Tried, prove};

@@ -28,6 +28,9 @@ pub struct Observation {
     /// What this machine did not let the judge see.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
+    /// What was not shut off from the runtime: nothing about it was observed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<String>,
     /// Everything the runtime wrote to `LOA_EVENT_FILE`, in order; one JSON value a line, or the raw line as a text.
     pub events: Vec<EventSeen>,
     /// Processes of the case still alive ten polls after the last step, and then ended by the judge.

@@ -19,8 +19,9 @@ use crate::system::files::{self, Appender, Privacy};
 use crate::system::process::Command;
 use crate::system::{env, scratch};
 
-/// The variable that marks every process of a case. Its name says nothing of a judge, for nobody is to behave well only there.
-pub(super) const MARK: &str = "WORKSPACE_MARK";
+/// The hidden first argument that makes our program a phase of a judged plan. Its name says nothing of a judge, for nobody is
+/// to behave well only there.
+pub const PHASE: &str = "__phase";
 /// Where a phase may leave its result, by the design.
 const RESULT_FILE: &str = "LOA_RESULT_FILE";
 /// Where a phase appends its signals, by the design.
@@ -58,8 +59,8 @@ pub(super) enum Order {
     Stderr(String),
     Result(Value),
     Signal(Value),
-    /// Leave a process of this mark behind.
-    Spawn(String),
+    /// Leave a process behind.
+    Spawn,
     Exit(u8),
     Die(String),
 }
@@ -72,7 +73,7 @@ pub(super) struct Done {
     pub(super) problem: Option<String>,
 }
 
-/// The whole life of `loa-conform probe …`: `arguments` follow the word `probe`. Says the exit code to end with; when the
+/// The whole life of a phase: `arguments` follow [`PHASE`]. Says the exit code to end with; when the
 /// judge orders a signal, it does not return.
 #[must_use]
 pub fn probe(arguments: &[String]) -> u8 {
@@ -111,7 +112,7 @@ fn say(mut judge: &UnixStream, words: &impl Serialize) -> io::Result<()> {
 }
 
 fn hello(phase: &str) -> Hello {
-    let promised = |name: &str| (name.starts_with("LOA_") || name.starts_with("CONTEXT_")) && name != MARK;
+    let promised = |name: &str| name.starts_with("LOA_") || name.starts_with("CONTEXT_");
     let env = env::vars().into_iter().filter(|(name, _)| promised(name)).collect();
     let cwd = env::current_dir().map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default();
     let memories = env::var(MEMORY_FILE).and_then(|path| files::read(Path::new(&path), LONGEST_MEMORIES).ok());
@@ -133,9 +134,7 @@ fn follow(order: &Order) -> io::Result<()> {
                 .map_err(|error| error.source),
             None => Ok(()),
         },
-        Order::Spawn(mark) => {
-            Command::new(own_program()?).args(["probe", SLEEP]).env(MARK, mark).leave_beside().map(drop)
-        }
+        Order::Spawn => Command::new(own_program()?).args([PHASE, SLEEP]).leave_beside().map(drop),
         Order::Die(signal) => die(signal),
         Order::Exit(_) => Ok(()),
     }

@@ -182,7 +182,7 @@ pub trait Seen: Debug + Clone + PartialEq + Serialize + DeserializeOwned + Send 
     fn timeline(&self) -> Vec<TimelineMark>;
 
     /// What the machine did not let the judge see.
-    fn unseen(&self) -> &[String] {
-        &[]
+    fn unseen(&self) -> Vec<String> {
+        Vec::new()
     }
 }

@@ -168,8 +168,8 @@ impl Seen for Observation {
         Self { rig_error: Some(why.to_owned()), ..Self::default() }
     }
 
-    fn unseen(&self) -> &[String] {
-        &self.unseen
+    fn unseen(&self) -> Vec<String> {
+        self.unseen.iter().chain(&self.shared).cloned().collect()
     }
 
     fn kept(&self) -> Option<&str> {

@@ -60,6 +60,7 @@ impl Occurrence {
             usages: seen.usages.iter().filter(|it| it.at <= until).cloned().collect(),
             compactions: seen.compactions.iter().filter(|it| it.at <= until).cloned().collect(),
             unseen: Vec::new(),
+            shared: Vec::new(),
             events: seen.events.iter().filter(|it| it.at <= until).cloned().collect(),
             // They are looked for once, after the last step, and may be any earlier step's only when there is no other.
             orphans: if driven == Some(self.step) { seen.orphans.clone() } else { Vec::new() },

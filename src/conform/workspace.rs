@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::EditSeen;
 use super::draw::Script;
 use super::edit::edited;
-use super::probe::COMPACTOR;
+use super::probe::{COMPACTOR, PHASE};
 use super::{journal, sighting};
 use crate::contract::Phase;
 use crate::system::files::{self, FileError};
@@ -25,7 +25,7 @@ const CONFIG: &str = ".loa.config.yaml";
 /// Who makes the commits of a workspace, the runtime's own included; and nothing that only costs time in a place that
 /// nobody keeps.
 pub(super) const GIT_CONFIG: &str = "\
-[user]\n\tname = Judge\n\temail = judge@localhost\n\
+[user]\n\tname = Developer\n\temail = developer@localhost\n\
 [init]\n\tdefaultBranch = main\n\ttemplateDir =\n[commit]\n\tgpgSign = false\n[maintenance]\n\tauto = false\n\
 [core]\n\tfsync = none\n";
 
@@ -52,8 +52,9 @@ pub(super) struct Lab {
 }
 
 impl Lab {
-    /// Lays the parts that all workspaces of the case share; `judge` is the judge's own program.
-    pub(super) fn new(judge: &Path, keep: bool) -> Result<Self, LabError> {
+    /// Lays the parts that all workspaces of the case share; `judge` is the judge's own program, which `is_shown` in the lab
+    /// under another name.
+    pub(super) fn new(judge: &Path, is_shown: bool, keep: bool) -> Result<Self, LabError> {
         let owner = scratch::folder("case-")?;
         let root = owner.path().canonicalize().unwrap_or_else(|_| owner.path().to_path_buf());
         let owner = if keep {
@@ -65,7 +66,10 @@ impl Lab {
         let lab = Self { root, _owner: owner, workspaces: 0, laid: BTreeSet::new() };
         scratch::lay(&lab.home().join(".gitconfig"), GIT_CONFIG.as_bytes())?;
         scratch::lay(&lab.temporary().join(".keep"), b"")?;
-        lab.lay_plan(judge)?;
+        if is_shown {
+            scratch::lay(&lab.program(), b"")?;
+        }
+        lab.lay_plan(&if is_shown { lab.program() } else { judge.to_path_buf() })?;
         Ok(lab)
     }
 
@@ -154,9 +158,9 @@ impl Lab {
         &self.root
     }
 
-    /// A word that stands in the environment or the command line of every process of the case and of no other.
-    pub(super) fn mark(&self) -> String {
-        self.root.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    /// Where the judge's program is shown under a name that says nothing of a judge.
+    pub(super) fn program(&self) -> PathBuf {
+        self.root.join("bin").join("step")
     }
 
     fn lay_plan(&self, judge: &Path) -> Result<(), LabError> {
@@ -180,7 +184,7 @@ fn spelt(path: &Path) -> Result<&str, LabError> {
 /// Two lines that work with an empty environment and in any folder: the shell becomes the probe, so that the probe's end
 /// is the phase's.
 fn phase_script(judge: &Path, socket: &Path, phase: &str) -> Result<String, LabError> {
-    Ok(format!("#!/bin/sh\nexec {} probe {} {phase}\n", quoted(spelt(judge)?), quoted(spelt(socket)?)))
+    Ok(format!("#!/bin/sh\nexec {} {PHASE} {} {phase}\n", quoted(spelt(judge)?), quoted(spelt(socket)?)))
 }
 
 /// As one word of a shell.
@@ -252,12 +256,12 @@ runtime:
     #[test]
     fn a_script_survives_quotes_and_spaces_in_its_paths() {
         let script = phase_script(Path::new("/a b/it's"), Path::new("/s"), "design").expect("spelt");
-        assert_eq!(script, "#!/bin/sh\nexec '/a b/it'\\''s' probe '/s' design\n");
+        assert_eq!(script, "#!/bin/sh\nexec '/a b/it'\\''s' __phase '/s' design\n");
     }
 
     #[test]
     fn a_lab_has_a_plan_of_eight_phases_outside_its_workspaces() {
-        let mut lab = Lab::new(Path::new("/judge"), false).expect("laid");
+        let mut lab = Lab::new(Path::new("/judge"), false, false).expect("laid");
         let script = Script {
             phases: BTreeMap::new(),
             files: BTreeMap::from([("a/b.txt".to_owned(), "x".to_owned())]),

@@ -3,15 +3,19 @@
 //! The namespaces themselves are made by the `unshare` program; here is what is done inside them. Linux only.
 #![expect(clippy::disallowed_methods, reason = "mount points are made here")]
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Error};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, open};
-use rustix::mount::mount_bind;
+use rustix::fs::{Mode, OFlags, StatVfsMountFlags, open, statvfs};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, mount, mount_bind, mount_remount};
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
+use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
 
 /// The loopback device of every fresh network, by its number.
 const LOOPBACK: i32 = 1;
@@ -90,4 +94,103 @@ pub fn cover(place: &Path, with: &Path, kept: &[PathBuf]) -> io::Result<()> {
         show(Path::new(&format!("/proc/self/fd/{}", held.as_raw_fd())), entry)?;
     }
     Ok(())
+}
+
+/// Lays empty memory of its own over a folder that exists.
+///
+/// # Errors
+/// As for [`show`].
+pub fn blank(place: &Path) -> io::Result<()> {
+    Ok(mount("none", place, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")?)
+}
+
+/// Makes everything read-only that we see mounted, but `/proc` and what is mounted at one of these places.
+///
+/// # Errors
+/// As for [`show`]; names the place that stayed writable.
+pub fn protect(but: &[&Path]) -> io::Result<()> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo")?;
+    for Mounted { place, flags } in mounts.lines().filter_map(Mounted::parse) {
+        if place.starts_with("/proc") || but.contains(&place.as_path()) {
+            continue;
+        }
+        // What something else is shown in the place of can neither be named nor changed any more.
+        let Ok(found) = statvfs(&place) else { continue };
+        if found.f_flag.contains(StatVfsMountFlags::RDONLY) {
+            continue;
+        }
+        match mount_remount(&place, flags | MountFlags::BIND | MountFlags::RDONLY, c"") {
+            Ok(()) | Err(Errno::INVAL) => {}
+            Err(error) => return Err(Error::other(format!("{} stays writable: {error}", place.display()))),
+        }
+    }
+    Ok(())
+}
+
+/// One line of `/proc/self/mountinfo`.
+#[derive(Debug, PartialEq)]
+struct Mounted {
+    place: PathBuf,
+    /// What must stay as it is when it is mounted anew.
+    flags: MountFlags,
+}
+
+impl Mounted {
+    /// `id parent device root place options …`
+    fn parse(line: &str) -> Option<Self> {
+        let mut fields = line.split(' ').skip(4);
+        let place = PathBuf::from(unescaped(fields.next()?));
+        let options = fields.next()?;
+        let known = [("nosuid", MountFlags::NOSUID), ("nodev", MountFlags::NODEV), ("noexec", MountFlags::NOEXEC)];
+        let set = known.into_iter().filter(|(name, _)| options.split(',').any(|option| option == *name));
+        Some(Self { place, flags: set.fold(MountFlags::empty(), |flags, (_, flag)| flags | flag) })
+    }
+}
+
+/// A text in which the kernel wrote a backslash and three octal digits for a blank and the like.
+fn unescaped(text: &str) -> OsString {
+    let mut parts = text.split('\\');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(3).unwrap_or((part, ""));
+        bytes.extend(u8::from_str_radix(digits, 8).ok());
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    OsString::from_vec(bytes)
+}
+
+/// Takes every special power from whatever we start from now on, root or not: it can mount nothing, so that what is shown to
+/// it stays shown.
+///
+/// # Errors
+/// When the powers are not ours to take.
+pub fn give_up_powers() -> io::Result<()> {
+    for power in CapabilitySet::all().iter() {
+        match remove_capability_from_bounding_set(power) {
+            // An older kernel does not know it, and gives it to nobody.
+            Ok(()) | Err(Errno::INVAL) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// The sockets with a path in the network of this host's first process, which is not ours once we have withdrawn.
+#[must_use]
+pub fn path_sockets() -> Vec<PathBuf> {
+    let table = fs::read_to_string("/proc/1/net/unix").unwrap_or_default();
+    table.lines().filter_map(|line| Some(PathBuf::from(&line[line.find(" /")? + 1..]))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_kernels_table_names_a_place_and_what_must_stay() {
+        let line = r"36 35 98:0 /mnt1 /mnt/a\040b rw,nosuid,noexec,noatime master:1 - ext3 /dev/root rw";
+        let expected = Mounted { place: "/mnt/a b".into(), flags: MountFlags::NOSUID | MountFlags::NOEXEC };
+        assert_eq!(Mounted::parse(line), Some(expected));
+        assert_eq!(Mounted::parse("36 35 98:0"), None);
+    }
 }

@@ -9,18 +9,18 @@ use super::{
 };
 use crate::cli::defect::guarded;
 use crate::cli::{finish, parse};
-use crate::conform::{CHAMBER, keep, probe};
+use crate::conform::{CHAMBER, PHASE, keep, probe};
 
 /// Runs `loa-conform` on the process's own arguments.
 ///
-/// The phases that it has a runtime start are itself, and so are the keepers of agents: both are answered before anything
+/// The phases that it has a runtime start are itself, and so are the keepers of chambers: both are answered before anything
 /// else is looked at.
 #[must_use]
 pub fn judge() -> ExitCode {
     guarded(|| {
         let arguments: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         match arguments.as_slice() {
-            [_, word, rest @ ..] if word == "probe" => return ExitCode::from(probe(rest)),
+            [_, word, rest @ ..] if word == PHASE => return ExitCode::from(probe(rest)),
             [_, word, rest @ ..] if word == CHAMBER => return ExitCode::from(keep(rest)),
             _ => {}
         }

@@ -308,7 +308,7 @@ impl Seen for AgentObservation {
         repeat::timeline(self)
     }
 
-    fn unseen(&self) -> &[String] {
-        &self.unseen
+    fn unseen(&self) -> Vec<String> {
+        self.unseen.clone()
     }
 }

@@ -9,15 +9,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use tokio::select;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::chamber::Call;
 use super::stage::Stage;
-use super::verb::{Call, GRACE};
+use super::verb::GRACE;
 use crate::conform::adapter::Dialogue;
 use crate::conform::{AdapterAnswer, AdapterAsk, Verb};
 use crate::system::process::{Event, Piece, ProcessExit, Running, Talk};
@@ -104,8 +105,8 @@ struct Open {
 
 impl Adapter {
     /// Starts it; what it says for the runtime goes to the stage.
-    pub(super) fn start(call: &Call, stage: &Arc<Stage>) -> io::Result<Self> {
-        let (running, talk) = call.command().converse()?;
+    pub(super) async fn start(call: &Call, stage: &Arc<Stage>) -> io::Result<Self> {
+        let (running, talk) = stage.chamber.converse(call).await?;
         let pid = running.group();
         let fate: Arc<Fate> = Arc::default();
         let (wishes, heard) = unbounded_channel();
@@ -131,7 +132,7 @@ impl Adapter {
         Asked { verb, ending, spoke, fate }
     }
 
-    /// Its process, which is none of the runtime's.
+    /// Its process, which is none of the runtime's; as its parent sees it.
     pub(super) fn pid(&self) -> u32 {
         self.pid
     }
@@ -288,7 +289,7 @@ impl Listener {
             return;
         }
         for deadly in [Signal::TERM, Signal::KILL] {
-            signal(&self.running, deadly);
+            self.running.signal(deadly);
             if timeout(GRACE, self.last_lines()).await.is_ok() {
                 return;
             }
@@ -312,10 +313,4 @@ impl Listener {
             }
         }
     }
-}
-
-/// Sends a signal to the leader of a group alone.
-pub(super) fn signal(running: &Running, signal: Signal) -> bool {
-    let pid = i32::try_from(running.group()).ok().and_then(Pid::from_raw);
-    pid.is_some_and(|pid| kill_process(pid, signal).is_ok())
 }

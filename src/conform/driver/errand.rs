@@ -10,7 +10,7 @@ use tokio::select;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::bench::{Bench, said};
-use super::chamber::{Chamber, Happening, Isolation, Spec, environment};
+use super::chamber::{AgentRun, Call, Happening, Isolation, Spec, environment};
 use super::program::Places;
 use crate::conform::agent::session;
 use crate::conform::draw::draw;
@@ -139,17 +139,18 @@ impl Bench<'_> {
         let mut all = environment(&self.home(), &self.temporary());
         all.extend(env.clone());
         self.keep(&folder, &argv, &env)?;
-        let spec = Spec {
+        let place = Spec {
             judge: self.options.judge.clone(),
             root: self.root.clone(),
             temporary: self.temporary(),
-            argv: argv.clone(),
-            env: all,
-            folder,
-            limit: Duration::from_secs(errand.limit_s),
+            writable: Vec::new(),
+            kept: Vec::new(),
+            shown: Vec::new(),
         };
+        let call = Call { argv: argv.clone(), env: all, folder };
+        let limit = Duration::from_secs(errand.limit_s);
         let mut watch = Watch { bench: self, errand, asked_before, seen: Sighting::default() };
-        watch.attend(Chamber::start(&spec).await.map_err(said)?).await?;
+        watch.attend(AgentRun::start(&place, &call, limit).await.map_err(said)?).await?;
         let Sighting { end, ended, signal, said: [out, err], left, .. } = watch.seen;
         let mut output: Vec<OutputLine> = [out, err].into_iter().flat_map(Said::lines).collect();
         output.sort_by_key(|line| line.at);
@@ -223,12 +224,12 @@ impl Said {
 
 impl Watch<'_> {
     /// Follows the agent until nothing of it is left.
-    async fn attend(&mut self, mut chamber: Chamber) -> Result<(), String> {
+    async fn attend(&mut self, mut agent: AgentRun) -> Result<(), String> {
         let mut ticks = interval(LOOK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             select! {
-                happening = chamber.next() => match happening {
+                happening = agent.next() => match happening {
                     Some(happening) => self.note(happening),
                     None => return Ok(()),
                 },
@@ -237,7 +238,7 @@ impl Watch<'_> {
                         return Err("interrupted".to_owned());
                     }
                     if let Some(signal) = self.due() {
-                        chamber.signal(signal).await;
+                        agent.signal(signal);
                     }
                 }
             }

@@ -5,7 +5,7 @@
 //! - `adapter`: the process that is asked, where a verb is no command.
 //! - `stage`: the side of the probes' socket that gives the orders; `record`: what was seen there.
 //! - `errand`: one case of an agent, step by step; `bench`: the place where that happens, and its model.
-//! - `chamber`: where one agent process runs, shut off from the host.
+//! - `chamber`: where the processes of a case run, shut off from the host.
 //! - `program`: where a manifest's program is, how it is called, and which one it is.
 
 mod adapter;
@@ -21,7 +21,7 @@ mod verb;
 mod work;
 
 pub(super) use chamber::withdraw;
-pub use chamber::{CHAMBER, Chamber, ChamberError, Happening, Isolation, Spec, environment, keep};
+pub use chamber::{AgentRun, CHAMBER, Call, Chamber, ChamberError, Happening, Isolation, Spec, environment, keep};
 pub(super) use errand::errands;
 pub use interruption::Interruption;
 pub use program::Identity;

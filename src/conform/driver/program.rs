@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::conform::probe::MARK;
 use crate::conform::suite::{hash_of, sha256};
 use crate::conform::workspace::Lab;
 use crate::conform::{AgentManifest, Argv, Case, CompactorWay, Limits, Manifest};
@@ -223,7 +222,6 @@ pub(super) fn environment(case: &Setting<'_>, places: &Places, lab: &Lab) -> BTr
     all.insert("HOME".to_owned(), text(&lab.home()));
     all.insert("TMPDIR".to_owned(), text(&lab.temporary()));
     all.insert("LOA_OPERATOR".to_owned(), "ai".to_owned());
-    all.insert(MARK.to_owned(), lab.mark());
     let own = given(case.case, case.manifest, case.config);
     all.extend(own.into_iter().map(|(name, value)| (name, places.fill(&value))));
     if let (Some(_), Some(CompactorWay::Env(name))) = (&case.case.compactor, &case.manifest.compactor) {

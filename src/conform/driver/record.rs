@@ -81,13 +81,14 @@ impl Record {
         u64::try_from(self.began.wall().as_millisecond()).unwrap_or(0)
     }
 
-    /// Whether whoever speaks is a phase: a living process that runs the judge's own program, once for each. One that does not
-    /// is remembered; one that is gone already is nobody. Where the host does not show its processes, everybody is believed.
-    pub(super) fn admits(&mut self, peer: &Peer, judge: &Path) -> bool {
+    /// Whether whoever speaks is a phase: a living process of the case that runs the judge's own program, once for each. One that
+    /// is none is remembered; one that is gone already is nobody. Where the host does not show its processes, everybody is
+    /// believed.
+    pub(super) fn admits(&mut self, peer: &Peer, judge: &Path, is_inside: bool) -> bool {
         match peer {
             Peer::Unseen => true,
             Peer::Gone => false,
-            Peer::Lives(speaker) if speaker.runs(judge) && self.started.insert(speaker.identity()) => true,
+            Peer::Lives(speaker) if is_inside && speaker.runs(judge) && self.started.insert(speaker.identity()) => true,
             Peer::Lives(speaker) => {
                 self.strangers.push(speaker.process.seen());
                 false
@@ -216,18 +217,20 @@ mod tests {
     }
 
     #[test]
-    fn only_a_living_process_of_the_judges_program_speaks_and_once() {
+    fn only_a_living_process_of_the_case_and_the_judges_program_speaks_and_once() {
         let pid = rustix::process::getpid().as_raw_nonzero().get();
         let own = crate::system::env::current_exe().expect("a program");
         let mut record = Record::new(Transcript::new("tag".to_owned(), Vec::new()));
-        for (peer, judge, admitted, strangers) in [
-            (Peer::of(Some(pid)), Path::new("/bin/sh"), false, 1),
-            (Peer::of(Some(pid)), &own, true, 1),
-            (Peer::of(Some(pid)), &own, false, 2),
-            (Peer::of(Some(i32::MAX)), &own, false, 2),
-            (Peer::of(None), &own, true, 2),
+        for (peer, judge, is_inside, admitted, strangers) in [
+            (Peer::of(Some(pid)), Path::new("/bin/sh"), true, false, 1),
+            (Peer::of(Some(pid)), &own, false, false, 2),
+            (Peer::of(Some(pid)), &own, true, true, 2),
+            (Peer::of(Some(pid)), &own, true, false, 3),
+            (Peer::of(Some(i32::MAX)), &own, true, false, 3),
+            (Peer::of(None), &own, true, true, 3),
         ] {
-            assert_eq!((record.admits(&peer, judge), record.strangers.len()), (admitted, strangers), "{peer:?}");
+            let found = (record.admits(&peer, judge, is_inside), record.strangers.len());
+            assert_eq!(found, (admitted, strangers), "{peer:?}");
         }
     }
 

@@ -19,6 +19,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use super::chamber::Chamber;
 use super::record::{Record, Signs};
 use super::verb::SETTLED_POLLS;
 use crate::conform::census::Peer;
@@ -42,8 +43,10 @@ pub(super) struct Stage {
     pub(super) compactor: Option<Value>,
     /// How often the runtime looks at its signals.
     pub(super) poll: Duration,
-    /// The case's mark, for processes that are left behind.
-    pub(super) mark: String,
+    /// Where the runtime lives, and its phases with it.
+    pub(super) chamber: Chamber,
+    /// Whether its phases may run elsewhere, for the runtime is a service that does.
+    pub(super) lives_outside: bool,
     /// The program that every phase of the plan is.
     pub(super) judge: PathBuf,
     pub(super) record: Mutex<Record>,
@@ -107,7 +110,8 @@ impl Stage {
         let (lines, orders) = stream.into_split();
         let mut probe = Probe { lines: BufReader::new(lines).lines(), orders };
         let Some(hello) = probe.hello().await else { return };
-        if !self.record().admits(&Peer::of(peer), &self.judge) {
+        let is_inside = self.lives_outside || peer.is_none_or(|pid| self.chamber.holds(pid));
+        if !self.record().admits(&Peer::of(peer), &self.judge, is_inside) {
             return;
         }
         if hello.phase == COMPACTOR {
@@ -200,7 +204,7 @@ impl Stage {
                 }
             }
             Act::Spawn => {
-                let done = probe.order(&Order::Spawn(self.mark.clone())).await?;
+                let done = probe.order(&Order::Spawn).await?;
                 self.check(done.problem.map_or(Ok(()), Err));
                 Ok(())
             }

@@ -1,7 +1,7 @@
 //! One case, step by step: a fresh lab, the stage, every step with what it left, and at last a look for what stayed.
 
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,10 +12,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::watch;
 
 use super::adapter::Adapter;
-use super::program::{accelerated, judge_keys};
+use super::chamber::{Chamber, Isolation, Spec};
+use super::program::{Places, accelerated, judge_keys};
 use super::record::Record;
 use super::stage::{Reached, Stage};
-use super::verb::{Watch, end_all};
+use super::verb::Watch;
 use super::work::Way;
 use crate::conform::draw::{Script, draw};
 use crate::conform::journal::Footprint;
@@ -26,8 +27,8 @@ use crate::conform::workspace::Lab;
 use crate::conform::{
     Case, Drive, Knob, Manifest, Millis, Observation, ProcessEnd, Sight, Step, StepSeen, TimeMethod, Verb,
 };
-use crate::system::process::{Captured, Command, ProcessExit, capture};
-use crate::system::{files, ids};
+use crate::system::process::{Captured, ProcessExit};
+use crate::system::{env, files, ids};
 
 mod calls;
 mod left;
@@ -51,14 +52,25 @@ pub(in crate::conform) async fn trial(
     seen.drawn = drawn;
     seen.initial_backoff =
         manifest.knobs.get(&Knob::InitialBackoff).and(case.knobs.get(&Knob::InitialBackoff)).copied();
-    let mut trial = match Trial::new(case, manifest, script, dir, options) {
+    let isolation = match &manifest.lives_outside {
+        Some(why) => {
+            seen.shared = vec![format!("what lives outside of the case was not observed: {why}")];
+            Isolation::NONE
+        }
+        None => {
+            let here = Isolation::here().await;
+            let writes = |folder| format!("what the runtime changed in {folder}, where its manifest lets it write");
+            let missing = here.missing_for_runtimes().map(str::to_owned);
+            seen.shared = missing.into_iter().chain(manifest.writes.iter().map(writes)).collect();
+            here
+        }
+    };
+    let mut trial = match Trial::new(case, manifest, script, dir, options, isolation).await {
         Ok(trial) => trial,
         Err(problem) => return Observation { rig_error: Some(problem), ..seen },
     };
     let ran = trial.run(&mut seen).await;
-    if ran.is_err() || !seen.orphans.is_empty() {
-        end_all(&trial.lab.mark(), None).await;
-    }
+    trial.stage.chamber.close().await;
     let mut record = trial.stage.record();
     record.notice_ends();
     seen.rig_error = ran.err().or(record.problem.take());
@@ -88,14 +100,26 @@ struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    fn new(
+    async fn new(
         case: &'a Case,
         manifest: &'a Manifest,
         script: Script,
         dir: &'a Path,
         options: &'a RigOptions,
+        isolation: Isolation,
     ) -> Result<Self, String> {
-        let lab = Lab::new(&options.judge, options.keep).map_err(said)?;
+        // The phases of a case that is kept are to be started by hand as well, where nothing is shown in another's place.
+        let is_shown = isolation.processes && !options.keep;
+        let lab = Lab::new(&options.judge, is_shown, options.keep).map_err(said)?;
+        let spec = Spec {
+            judge: options.judge.clone(),
+            root: lab.root().to_path_buf(),
+            temporary: lab.temporary(),
+            writable: writable(manifest, dir, &options.judge),
+            kept: named(manifest, dir, &options.judge),
+            shown: is_shown.then(|| (options.judge.clone(), lab.program())).into_iter().collect(),
+        };
+        let chamber = Chamber::open(&spec, isolation).await.map_err(said)?;
         let report = manifest.report.as_deref().map(sighting::glob).transpose().map_err(said)?;
         let transcript = Transcript::new(ids::session(), sights(manifest)?);
         let (sender, reached) = unbounded_channel();
@@ -104,7 +128,8 @@ impl<'a> Trial<'a> {
             usage: manifest.usage.clone(),
             compactor: script.compactor.clone(),
             poll: Duration::from_millis(manifest.poll_ms),
-            mark: lab.mark(),
+            chamber,
+            lives_outside: manifest.lives_outside.is_some(),
             judge: options.judge.clone(),
             record: Mutex::new(Record::new(transcript)),
             reached: sender,
@@ -154,12 +179,10 @@ impl<'a> Trial<'a> {
     }
 
     async fn git(&self, arguments: &[&str]) -> Result<(), String> {
+        // In the chamber, for an earlier step may have told git what else to start.
         let call = self.call(&[&["git"], arguments].concat().into_iter().map(str::to_owned).collect(), None);
-        let mut command = Command::new("git").args(arguments).env_clear().folder(&call.folder);
-        for (name, value) in &call.env {
-            command = command.env(name, value);
-        }
-        let Captured { exit, stderr, .. } = capture(&command, 4096, GIT_TIME).await;
+        let running = self.stage.chamber.start(&call).await.map_err(said)?;
+        let Captured { exit, stderr, .. } = running.captured(4096, GIT_TIME).await;
         match exit {
             ProcessExit::Exited(0) => Ok(()),
             exit => Err(format!("git {}: {exit}: {}", arguments.join(" "), String::from_utf8_lossy(&stderr).trim())),
@@ -211,7 +234,7 @@ impl<'a> Trial<'a> {
             return end;
         }
         let fault = done.as_ref().and_then(Adapter::fault);
-        end_all(&self.lab.mark(), self.adapter.as_ref().map(Adapter::pid)).await;
+        self.stage.chamber.clear(self.adapter.as_ref().map(Adapter::pid)).await;
         if let Some(adapter) = done {
             adapter.end().await;
         }
@@ -253,7 +276,7 @@ impl<'a> Trial<'a> {
             Way::Command(call) => call.argv.clone(),
             Way::Ask(_) => self.adapter_words(),
         };
-        if let Err(why) = self.ready([Some(&way), halt.as_ref()]) {
+        if let Err(why) = self.ready([Some(&way), halt.as_ref()]).await {
             return (verb.as_str(), argv, ProcessEnd::AdapterFailed(why));
         }
         let stage = Arc::clone(&self.stage);
@@ -286,6 +309,31 @@ impl<'a> Trial<'a> {
             halt,
         }
     }
+}
+
+/// The folders that the manifest lets the runtime write, besides those of its case.
+fn writable(manifest: &Manifest, dir: &Path, judge: &Path) -> Vec<PathBuf> {
+    let places = Places::new(dir, judge);
+    manifest.writes.iter().map(|folder| PathBuf::from(places.fill(folder))).collect()
+}
+
+/// The files and folders that the manifest's commands name, and those where the commands are looked for.
+fn named(manifest: &Manifest, dir: &Path, judge: &Path) -> Vec<PathBuf> {
+    let places = Places::new(dir, judge);
+    let verbs = [
+        &manifest.run,
+        &manifest.adapter,
+        &manifest.resume,
+        &manifest.prepare,
+        &manifest.state,
+        &manifest.halt,
+        &manifest.resolve,
+    ];
+    let words = verbs.into_iter().flatten().flat_map(|argv| places.argv(argv)).map(PathBuf::from);
+    let path = env::var("PATH").unwrap_or_default();
+    let folders = path.split(':').map(PathBuf::from);
+    let beside = judge.parent().map(Path::to_path_buf);
+    words.chain(folders).chain(beside).chain([dir.to_path_buf()]).collect()
 }
 
 /// The phase during which a step kills the runtime, or has it halted.

@@ -1,12 +1,10 @@
 //! One verb of the runtime: begun, listened to, disturbed as the case says, and ended when its time is over.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::process::Signal;
 use tokio::select;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{MissedTickBehavior, interval, sleep};
@@ -14,10 +12,8 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use super::adapter::Adapter;
 use super::stage::{Reached, Stage};
 use super::work::{self, Halting, Way, Work};
-use crate::conform::census::residents;
 use crate::conform::{Drive, Millis, ProcessEnd};
 use crate::system::clock::{self, Moment};
-use crate::system::process::Command;
 
 /// How long a process may take to obey TERM, or to follow when nobody asks it anything more.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
@@ -32,22 +28,6 @@ const LAST_WORDS: Duration = Duration::from_millis(50);
 /// So many polls after its report and the last phase, a runtime that is still there waits for its human, and after its end
 /// what is still there stays; until then it may just be about to end, however busy the machine is.
 pub(super) const SETTLED_POLLS: u32 = 10;
-
-/// What starts a verb.
-#[derive(Debug, Clone)]
-pub(super) struct Call {
-    pub(super) argv: Vec<String>,
-    pub(super) env: BTreeMap<String, String>,
-    pub(super) folder: PathBuf,
-}
-
-impl Call {
-    pub(super) fn command(&self) -> Command {
-        let (program, arguments) = self.argv.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
-        let command = Command::new(program).args(arguments).env_clear().folder(&self.folder);
-        self.env.iter().fold(command, |command, (name, value)| command.env(name, value))
-    }
-}
 
 /// What a verb is watched by.
 #[derive(Debug)]
@@ -97,7 +77,7 @@ impl Watch<'_> {
     ) -> ProcessEnd {
         while self.reached.try_recv().is_ok() {}
         self.stage.halted.send_replace(false);
-        let mut work = match Work::begin(way, self.adapter) {
+        let mut work = match Work::begin(way, self.adapter, &self.stage.chamber).await {
             Ok(work) => work,
             Err(end) => return end,
         };
@@ -220,32 +200,6 @@ fn checkpoint(workspace: &Path, phase: &str) -> PathBuf {
 async fn halted(halting: Option<Halting>) -> Option<ProcessEnd> {
     // Cancelled is as good as done.
     halting?.await.ok().flatten()
-}
-
-/// Ends every process of a case but the one that is spared: TERM, a grace, KILL.
-pub(super) async fn end_all(mark: &str, spared: Option<u32>) {
-    let begun = clock::now();
-    let mut asked = Vec::new();
-    loop {
-        let mut left = residents(mark);
-        left.retain(|resident| spared != Some(resident.pid.unsigned_abs()));
-        if left.is_empty() {
-            return;
-        }
-        let patience_is_over = clock::now().since(begun) >= GRACE;
-        for resident in &left {
-            if patience_is_over {
-                resident.signal(Signal::KILL);
-            } else if !asked.contains(&resident.pid) {
-                asked.push(resident.pid);
-                resident.signal(Signal::TERM);
-            }
-        }
-        if clock::now().since(begun) >= GRACE * 3 {
-            return;
-        }
-        sleep(DYING).await;
-    }
 }
 
 #[cfg(test)]

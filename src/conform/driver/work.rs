@@ -8,11 +8,12 @@ use tokio::select;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::adapter::{Adapter, Asked, Ending, signal};
+use super::adapter::{Adapter, Asked, Ending};
+use super::chamber::{Call, Chamber};
 use super::stage::Stage;
-use super::verb::{Call, GRACE};
+use super::verb::GRACE;
 use crate::conform::{AdapterAsk, ProcessEnd, Verb};
-use crate::system::process::{Event, ProcessExit, Running, capture, signal_name};
+use crate::system::process::{Event, ProcessExit, Running, signal_name};
 
 /// How a verb is begun.
 #[derive(Debug, Clone)]
@@ -44,9 +45,9 @@ impl<'a> Work<'a> {
     ///
     /// # Errors
     /// The end of a verb that could not begin.
-    pub(super) fn begin(way: &Way, adapter: Option<&'a Adapter>) -> Result<Self, ProcessEnd> {
+    pub(super) async fn begin(way: &Way, adapter: Option<&'a Adapter>, chamber: &Chamber) -> Result<Self, ProcessEnd> {
         match (way, adapter) {
-            (Way::Command(call), _) => match call.command().spawn() {
+            (Way::Command(call), _) => match chamber.start(call).await {
                 Ok(running) => Ok(Self::Process { running, killed: false }),
                 Err(error) => Err(ProcessEnd::NotStarted(error.to_string())),
             },
@@ -86,7 +87,7 @@ impl<'a> Work<'a> {
     /// called.
     pub(super) fn kill(&mut self) {
         match self {
-            Self::Process { running, killed } => *killed = *killed || signal(running, Signal::KILL),
+            Self::Process { running, killed } => *killed = *killed || running.signal(Signal::KILL),
             Self::Ask { adapter, ask, killing, .. } => {
                 if matches!(killing, Killing::No) {
                     let kill = AdapterAsk { verb: Verb::Kill, action: None, ..ask.clone() };
@@ -129,7 +130,9 @@ pub(super) fn halt(way: Way, adapter: Option<&Adapter>, budget: Duration, stage:
     match (way, adapter) {
         (Way::Command(call), _) => tokio::spawn(async move {
             // Its end is no observation.
-            capture(&call.command(), 0, budget).await;
+            if let Ok(running) = stage.chamber.start(&call).await {
+                running.captured(0, budget).await;
+            }
             stage.halted.send_replace(true);
             None
         }),

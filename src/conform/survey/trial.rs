@@ -54,7 +54,7 @@ impl<'a, P: Profile> Trial<'a, P> {
     /// Remembers what was seen of a scenario, as far as something is still to be judged from it.
     pub(super) fn keep(&mut self, leader: usize, seen: P::Seen) {
         self.untold.remove(&leader);
-        self.unseen.extend(seen.unseen().iter().cloned());
+        self.unseen.extend(seen.unseen());
         if self.suite.control() == Some(leader) && self.control.is_none() {
             self.control = Some(seen.clone());
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Command, Event, ProcessExit, Stream};
+use super::{Command, Piece, ProcessExit, Stream};
 
 /// What a program said and how it ended.
 #[derive(Debug)]
@@ -19,44 +19,29 @@ pub struct Captured {
     pub timed_out: bool,
 }
 
+impl Captured {
+    /// Nothing was said yet.
+    pub(super) fn nothing(exit: ProcessExit) -> Self {
+        Self { exit, stdout: Vec::new(), stderr: Vec::new(), truncated: false, timed_out: false }
+    }
+
+    /// Keeps a piece, as far as there is room.
+    pub(super) fn keep(&mut self, piece: &Piece, limit: usize) {
+        let kept = match piece.stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        };
+        let room = limit.saturating_sub(kept.len()).min(piece.bytes.len());
+        kept.extend_from_slice(&piece.bytes[..room]);
+        self.truncated |= room < piece.bytes.len();
+    }
+}
+
 /// Runs `command` for at most `time`, keeping at most `limit` bytes of each output. Never fails: a program that cannot be
 /// started is [`ProcessExit::SpawnFailed`]. Its group is ended when it is over.
 pub async fn capture(command: &Command, limit: usize, time: Duration) -> Captured {
-    let spawned = command.spawn();
-    let mut captured = Captured {
-        exit: ProcessExit::Exited(0),
-        stdout: Vec::new(),
-        stderr: Vec::new(),
-        truncated: false,
-        timed_out: false,
-    };
-    let mut running = match spawned {
-        Ok(running) => running,
-        Err(error) => return Captured { exit: ProcessExit::SpawnFailed(error), ..captured },
-    };
-    let group = running.group();
-    let ended = tokio::time::timeout(time, async {
-        loop {
-            match running.next().await {
-                Event::Ended(exit) => return exit,
-                Event::Output(piece) => {
-                    let kept = match piece.stream {
-                        Stream::Stdout => &mut captured.stdout,
-                        Stream::Stderr => &mut captured.stderr,
-                    };
-                    let room = limit.saturating_sub(kept.len()).min(piece.bytes.len());
-                    kept.extend_from_slice(&piece.bytes[..room]);
-                    captured.truncated |= room < piece.bytes.len();
-                }
-            }
-        }
-    })
-    .await;
-    captured.timed_out = ended.is_err();
-    captured.exit = match ended {
-        Ok(exit) => exit,
-        Err(_) => running.end(Duration::from_millis(500)).await,
-    };
-    super::kill_group(group, Duration::ZERO).await;
-    captured
+    match command.spawn() {
+        Ok(running) => running.captured(limit, time).await,
+        Err(error) => Captured::nothing(ProcessExit::SpawnFailed(error)),
+    }
 }

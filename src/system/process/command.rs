@@ -121,7 +121,7 @@ impl Command {
         let mut command = tokio::process::Command::from(command);
         command.kill_on_drop(!self.lasting);
         let mut child = command.spawn().map_err(|error| self.too_long(error))?;
-        let talk = Talk::with(&mut child, self.cut);
+        let talk = Talk::over(child.stdin.take(), child.stdout.take(), self.cut);
         Ok((Running::new(child, self.cut), talk))
     }
 

@@ -4,7 +4,8 @@
 //! - `running`: a child that was started: its output, its end, and the ladder that ends it.
 //! - `talk`: the pipes of a child that is talked with.
 //! - `output`: a pipe cut into lines, or into pieces where a line is long.
-//! - `foster`: a child that is looked after with everything below it, by a process that does nothing else.
+//! - `foster`: a child that another process of ours starts for us and looks after, with everything below it; `handover`: the
+//!   descriptors that it is given for that.
 //! - `own`: which children are our own. `group`: whether anything of a group still runs. `exit`: how a child ended.
 //! - `capture`: run to the end and keep the output. `interrupt`: signals sent to ourselves.
 
@@ -13,6 +14,7 @@ mod command;
 mod exit;
 mod foster;
 pub(super) mod group;
+mod handover;
 mod interrupt;
 mod output;
 pub(super) mod own;
@@ -22,7 +24,8 @@ mod talk;
 pub use capture::{Captured, capture};
 pub use command::Command;
 pub use exit::{ProcessExit, signal_name};
-pub use foster::{Foster, bury};
+pub use foster::{Foster, Fostered, Outlets, Pipes, Reach, bury, take_up_orphans};
+pub use handover::{hand_over, take_over};
 pub use interrupt::{Interrupt, Interrupts};
 pub use output::{LONGEST_PIECE, Piece, Stream};
 pub use own::own_id;

@@ -4,14 +4,14 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::Child;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::output::{Cut, pump};
 use super::own::Own;
-use super::{Piece, ProcessExit, Stream, group};
+use super::{Captured, Fostered, Piece, Pipes, ProcessExit, Stream, Talk, group};
 
 /// How many pieces of output may wait for a slow reader.
 const QUEUE: usize = 16;
@@ -23,6 +23,8 @@ const DRAIN: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(5);
 /// Every so many looks, its members are looked for among all processes of the host.
 const LOOKS_AT_ALL: u32 = 10;
+/// How long a child whose output is kept may take to obey when its time is over.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What a child did.
 #[derive(Debug)]
@@ -33,17 +35,50 @@ pub enum Event {
     Ended(ProcessExit),
 }
 
-/// A child process that is the leader of its group. Dropped before its end, it is killed, its group is not.
+/// A process that is the leader of its group. Dropped before its end, it is killed, its group is not.
 #[derive(Debug)]
 pub struct Running {
-    child: Child,
+    leader: Leader,
     group: u32,
     pieces: mpsc::Receiver<Piece>,
-    exit: Option<(ExitStatus, Instant)>,
+    exit: Option<(ProcessExit, Instant)>,
     /// When it last wrote something, or ended. Kept here, because a caller may drop `next` more often than silence lasts.
     heard: Instant,
     /// Last: it is our own until it is awaited, or left to be.
-    _own: Own,
+    _own: Option<Own>,
+}
+
+/// Whose child the leader is.
+#[derive(Debug)]
+enum Leader {
+    Ours(Child),
+    Fostered(Fostered),
+}
+
+impl Leader {
+    /// Its end. May be dropped and called again, until it has said so.
+    async fn ended(&mut self) -> ProcessExit {
+        match self {
+            Self::Ours(child) => known(child.wait().await).into(),
+            Self::Fostered(child) => (&mut child.ending).await.unwrap_or_else(|_| nobody_knows()),
+        }
+    }
+
+    /// Sends a signal to every process of its group.
+    fn signal_group(&self, group: u32, signal: Signal) {
+        match self {
+            Self::Ours(_) => signal_group(group, signal),
+            Self::Fostered(child) => child.reach.signal(signal, true),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let (Leader::Fostered(child), None) = (&self.leader, &self.exit) {
+            child.reach.signal(Signal::KILL, false);
+        }
+    }
 }
 
 impl Running {
@@ -56,10 +91,28 @@ impl Running {
             tokio::spawn(pump(pipe, Stream::Stderr, cut, sender));
         }
         let group = child.id().expect("a child that was not awaited has an id");
-        Self { child, group, pieces, exit: None, heard: Instant::now(), _own: Own::mark(group) }
+        let leader = Leader::Ours(child);
+        Self { leader, group, pieces, exit: None, heard: Instant::now(), _own: Some(Own::mark(group)) }
     }
 
-    /// The process group, which equals the child's process id.
+    /// A child of another process of ours, with its pipes. One that is talked with has its [`Talk`].
+    #[must_use]
+    pub fn fostered(child: Fostered, pipes: Pipes) -> (Self, Option<Talk>) {
+        let (sender, pieces) = mpsc::channel(QUEUE);
+        let Pipes { input, output, error } = pipes;
+        tokio::spawn(pump(error, Stream::Stderr, Cut::Lines, sender.clone()));
+        let talk = if input.is_some() {
+            Some(Talk::over(input, Some(output), Cut::Lines))
+        } else {
+            tokio::spawn(pump(output, Stream::Stdout, Cut::Lines, sender));
+            None
+        };
+        let group = child.id;
+        let leader = Leader::Fostered(child);
+        (Self { leader, group, pieces, exit: None, heard: Instant::now(), _own: None }, talk)
+    }
+
+    /// The process group, which equals the leader's process id; as its parent sees it.
     #[must_use]
     pub fn group(&self) -> u32 {
         self.group
@@ -72,45 +125,99 @@ impl Running {
             tokio::select! {
                 biased;
                 Some(piece) = self.pieces.recv() => return Event::Output(piece),
-                status = self.child.wait() => {
+                exit = self.leader.ended() => {
                     self.heard = Instant::now();
-                    self.exit = Some((known(status), self.heard + DRAIN));
+                    self.exit = Some((exit, self.heard + DRAIN));
                 }
             }
         }
-        let Some((status, latest)) = self.exit else { unreachable!("set just above") };
+        let latest = self.exit.as_ref().map_or(self.heard, |(_, latest)| *latest);
         match timeout_at(latest.min(self.heard + SILENCE), self.pieces.recv()).await {
             Ok(Some(piece)) => {
                 self.heard = Instant::now();
                 Event::Output(piece)
             }
-            Ok(None) | Err(_) => Event::Ended(status.into()),
+            Ok(None) | Err(_) => Event::Ended(self.exit()),
         }
     }
 
-    /// Whether the child has ended, although its end may not have been delivered yet.
+    /// How it ended, which is known already.
+    fn exit(&mut self) -> ProcessExit {
+        self.exit.take().expect("asked for once, when it has ended").0
+    }
+
+    /// Whether the leader has ended, although its end may not have been delivered yet.
     pub fn is_over(&mut self) -> bool {
-        self.exit.is_some() || self.child.try_wait().is_ok_and(|status| status.is_some())
+        self.exit.is_some()
+            || match &mut self.leader {
+                Leader::Ours(child) => child.try_wait().is_ok_and(|status| status.is_some()),
+                Leader::Fostered(child) => child.ending.is_terminated() || !child.ending.is_empty(),
+            }
+    }
+
+    /// Sends a signal to the leader alone, unless it has ended; whether it has not.
+    pub fn signal(&mut self, signal: Signal) -> bool {
+        let lives = !self.is_over();
+        match &self.leader {
+            Leader::Ours(_) if lives => pid(self.group).is_some_and(|pid| kill_process(pid, signal).is_ok()),
+            Leader::Fostered(child) if lives => {
+                child.reach.signal(signal, false);
+                true
+            }
+            Leader::Ours(_) | Leader::Fostered(_) => false,
+        }
     }
 
     /// Asks the whole group to end. What it still says comes with [`Running::next`].
     pub fn ask_to_end(&self) {
-        signal_group(self.group, Signal::TERM);
+        self.leader.signal_group(self.group, Signal::TERM);
     }
 
     /// Asks the whole group to end, waits, then kills what is left. Output that comes meanwhile is dropped.
     pub async fn end(mut self, grace: Duration) -> ProcessExit {
-        signal_group(self.group, Signal::TERM);
-        let asked = timeout(grace, async { while !matches!(self.next().await, Event::Ended(_)) {} }).await;
+        self.ask_to_end();
+        let asked = timeout(grace, self.last_event()).await;
         if asked.is_err() {
-            signal_group(self.group, Signal::KILL);
+            self.leader.signal_group(self.group, Signal::KILL);
         }
-        let status = match self.exit {
-            Some((status, _)) => status,
-            None => known(self.child.wait().await),
+        let exit = match asked {
+            Ok(exit) => exit,
+            Err(_) if self.exit.is_some() => self.exit(),
+            Err(_) => self.leader.ended().await,
         };
-        kill_group(self.group, Duration::ZERO).await;
-        status.into()
+        self.leader.signal_group(self.group, Signal::KILL);
+        exit
+    }
+
+    async fn last_event(&mut self) -> ProcessExit {
+        loop {
+            if let Event::Ended(exit) = self.next().await {
+                return exit;
+            }
+        }
+    }
+
+    /// Hears it for at most `time`, keeping at most `limit` bytes of each output. Its group is ended when it is over.
+    pub async fn captured(mut self, limit: usize, time: Duration) -> Captured {
+        let mut captured = Captured::nothing(ProcessExit::Exited(0));
+        let ended = timeout(time, async {
+            loop {
+                match self.next().await {
+                    Event::Ended(exit) => return exit,
+                    Event::Output(piece) => captured.keep(&piece, limit),
+                }
+            }
+        })
+        .await;
+        captured.timed_out = ended.is_err();
+        captured.exit = match ended {
+            Ok(exit) => {
+                self.leader.signal_group(self.group, Signal::KILL);
+                exit
+            }
+            Err(_) => self.end(PATIENCE).await,
+        };
+        captured
     }
 }
 
@@ -135,6 +242,11 @@ pub async fn kill_group(group: u32, grace: Duration) {
 
 fn known(status: io::Result<ExitStatus>) -> ExitStatus {
     status.expect("the kernel knows its own child until it was awaited, and we await it once")
+}
+
+/// The end of a child whose parent is gone without a word.
+fn nobody_knows() -> ProcessExit {
+    ProcessExit::SpawnFailed(io::Error::other("whoever started it is gone"))
 }
 
 fn pid(group: u32) -> Option<Pid> {

@@ -1,7 +1,6 @@
 //! A child that is talked with: what is sent to its standard input, and what its standard output says, apart from the rest.
 
-use tokio::io::AsyncWriteExt;
-use tokio::process::{Child, ChildStdin};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 use super::output::{Cut, pump};
@@ -19,17 +18,22 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// Takes both pipes of a child that was just started.
-    pub(super) fn with(child: &mut Child, cut: Cut) -> Self {
-        let (input, bytes) = mpsc::unbounded_channel();
-        if let Some(pipe) = child.stdin.take() {
+    /// Takes our ends of both pipes of a child.
+    pub(super) fn over(
+        input: Option<impl AsyncWrite + Unpin + Send + 'static>,
+        output: Option<impl AsyncRead + Unpin + Send + 'static>,
+        cut: Cut,
+    ) -> Self {
+        let (sender, bytes) = mpsc::unbounded_channel();
+        if let Some(pipe) = input {
             tokio::spawn(feed(pipe, bytes));
         }
-        let (sender, output) = mpsc::channel(QUEUE);
-        if let Some(pipe) = child.stdout.take() {
+        let input = Some(sender);
+        let (sender, pieces) = mpsc::channel(QUEUE);
+        if let Some(pipe) = output {
             tokio::spawn(pump(pipe, Stream::Stdout, cut, sender));
         }
-        Self { input: Some(input), output }
+        Self { input, output: pieces }
     }
 
     /// Sends bytes, in order. Never waits: a child that reads nothing keeps us from nothing, and one that is gone is
@@ -51,7 +55,7 @@ impl Talk {
     }
 }
 
-async fn feed(mut pipe: ChildStdin, mut bytes: UnboundedReceiver<Vec<u8>>) {
+async fn feed(mut pipe: impl AsyncWrite + Unpin, mut bytes: UnboundedReceiver<Vec<u8>>) {
     while let Some(bytes) = bytes.recv().await {
         if pipe.write_all(&bytes).await.is_err() {
             return;

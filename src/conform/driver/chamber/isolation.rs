@@ -11,9 +11,10 @@ use crate::system::{env, isolation};
 
 /// The program that makes namespaces, of util-linux.
 pub(super) const UNSHARE: &str = "unshare";
-/// What gives a process mounts and processes of its own, which die with it and with us: as root, and as anybody else.
+/// What gives a process mounts and processes of its own, which die with it and with us: with powers that count in them alone,
+/// and, for root where that is forbidden, without.
 const OWN_PROCESSES: [&[&str]; 2] =
-    [&["-m", "-p", "-f", "--kill-child", "--mount-proc"], &["-r", "-m", "-p", "-f", "--kill-child", "--mount-proc"]];
+    [&["-r", "-m", "-p", "-f", "--kill-child", "--mount-proc"], &["-m", "-p", "-f", "--kill-child", "--mount-proc"]];
 /// What gives us a network of our own: as root, and as anybody else.
 const OWN_NETWORK: [&[&str]; 2] = [&["-n"], &["-r", "-n"]];
 /// Set in a judge that has withdrawn.
@@ -21,12 +22,12 @@ const WITHDRAWN: &str = "LOA_CONFORM_WITHDRAWN";
 /// How long a trial of the host's abilities may take.
 const TRIAL: Duration = Duration::from_secs(10);
 
-/// What is shut off for agents here. What is not is said in their row: nothing about it was observed.
+/// What is shut off here. What is not is said in the row: nothing about it was observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Isolation {
     /// No other host can be reached.
     pub network: bool,
-    /// Each agent has processes, mounts and `/tmp` of its own.
+    /// Each case has processes, mounts and `/tmp` of its own.
     pub processes: bool,
     /// How `unshare` gives it these.
     pub(super) flags: &'static [&'static str],
@@ -43,11 +44,21 @@ impl Isolation {
         *HERE.get_or_init(look).await
     }
 
-    /// What could not be shut off, a sentence each.
+    /// Nothing is shut off.
+    pub(in crate::conform) const NONE: Self = Self { network: false, processes: false, flags: &[] };
+
+    /// What could not be shut off from a runtime, a sentence each. Its network is its own affair.
+    pub(in crate::conform) fn missing_for_runtimes(self) -> Option<&'static str> {
+        let processes = "processes, mounts and /tmp: shared with the host; what the runtime changed outside of its case was not \
+                         observed, and of what it left only what still descends from the case's keeper";
+        (!self.processes).then_some(processes)
+    }
+
+    /// What could not be shut off from an agent, a sentence each.
     #[must_use]
     pub fn missing(self) -> Vec<&'static str> {
         let network = "network: shared with the host; whether the agent called others was not observed";
-        let processes = "processes and /tmp: shared with the host; leftovers are those that still descend from the agent's \
+        let processes = "processes and /tmp: shared with the host; leftovers are those that still descend from the case's \
                          keeper";
         [(self.network, network), (self.processes, processes)]
             .into_iter()

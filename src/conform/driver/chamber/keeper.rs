@@ -1,25 +1,30 @@
-//! The first process of a chamber: our own program with a hidden argument. Plain blocking code.
+//! The first process of a chamber: our own program with a hidden argument. It starts what the judge orders, passes signals on,
+//! buries orphans, and takes everything with it when the judge is gone.
 //!
-//! The agent is its child and not itself the first process, whom the kernel spares signals that it has not asked for.
+//! What runs in a chamber is its child and not itself the first process, whom the kernel spares signals that it has not asked
+//! for.
 
-use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::sync::Arc;
-use std::thread::{sleep, spawn};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::process::{Signal, setsid};
+use tokio::net::UnixStream;
+use tokio::select;
+use tokio::signal::unix::{SignalKind, signal};
 
-use super::words::{Charge, Mounts, Order, Word};
-use crate::conform::census::{Resident, below_us};
-use crate::system::isolation::{cover, show};
-use crate::system::process::{Command, Foster, ProcessExit, bury};
+use super::words::{End, Mounts, Order, Word, line, next};
+use crate::conform::census::below_us;
+use crate::system::isolation::{blank, cover, give_up_powers, protect, show};
+use crate::system::process::{Command, Foster, ProcessExit, bury, hand_over, take_over, take_up_orphans};
 
 /// The hidden first argument that makes our program a keeper.
 pub const CHAMBER: &str = "__chamber";
-/// How long what the agent started may take to end after it.
-const SETTLED: Duration = Duration::from_secs(1);
+/// How long the dying may take.
+const DYING: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(10);
 /// The exit code of a keeper that could not do its work.
 const BROKEN: u8 = 70;
@@ -29,76 +34,123 @@ const BROKEN: u8 = 70;
 #[must_use]
 pub fn keep(arguments: &[String]) -> u8 {
     let [socket] = arguments else { return BROKEN };
-    let done = serve(Path::new(socket));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let done = runtime.and_then(|runtime| runtime.block_on(serve(Path::new(socket))));
     end_all();
     if done.is_ok() { 0 } else { BROKEN }
 }
 
-fn serve(socket: &Path) -> io::Result<()> {
-    let stream = UnixStream::connect(socket)?;
-    let mut judge = BufReader::new(stream.try_clone()?).lines();
-    let Some(first) = judge.next() else { return Ok(()) };
-    let charge: Charge = serde_json::from_str(&first?)?;
-    let agent = match start(&charge) {
-        Ok(agent) => Arc::new(agent),
-        Err(error) => return say(&stream, &Word::NotStarted(error.to_string())),
-    };
-    let watched = Arc::clone(&agent);
-    spawn(move || watch(&watched, &stream));
-    for line in judge {
-        let Order { signal } = serde_json::from_str(&line?)?;
-        if let Some(signal) = Signal::from_named_raw(signal) {
-            agent.signal(signal);
-        }
-    }
-    Ok(())
-}
-
-fn start(charge: &Charge) -> io::Result<Foster> {
+async fn serve(socket: &Path) -> io::Result<()> {
     // Without a terminal. Fails for the leader of a group, which has none of its own to lose.
     let _ = setsid();
-    if let Some(Mounts { temporary, resolver, kept }) = &charge.mounts {
-        cover(Path::new("/tmp"), temporary, kept)?;
-        let place = Path::new("/etc/resolv.conf");
-        if place.exists() {
-            show(resolver, place)?;
-        }
-    }
-    let (program, arguments) = charge.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    let command = Command::new(program).args(arguments).env_clear().folder(&charge.folder);
-    charge.env.iter().fold(command, |command, (name, value)| command.env(name, value)).foster()
-}
-
-/// Waits for the agent's end, then for the end of what it started, and tells both. A judge that hung up hears nothing.
-fn watch(agent: &Foster, stream: &UnixStream) {
-    let word = match agent.ended() {
-        ProcessExit::Exited(code) => Word::Exited(code),
-        ProcessExit::Signalled(signal) => Word::Signalled(signal),
-        ProcessExit::SpawnFailed(error) => Word::NotStarted(error.to_string()),
-    };
-    let _ = say(stream, &word);
-    let left = settled().iter().map(Resident::seen).collect();
-    let _ = say(stream, &Word::Left(left));
-}
-
-/// What still lives when nothing more seems to end.
-fn settled() -> Vec<Resident> {
-    let mut waited = Duration::ZERO;
+    take_up_orphans()?;
+    let mut ended = signal(SignalKind::child())?;
+    let stream = UnixStream::connect(socket).await?;
+    let mut keeper = Keeper { stream, children: BTreeMap::new() };
+    let (mut bytes, mut handed) = (Vec::new(), Vec::new());
     loop {
-        bury();
-        let left = below_us();
-        if left.is_empty() || waited >= SETTLED {
-            return left;
+        select! {
+            _ = ended.recv() => keeper.bury().await?,
+            came = take_over(&keeper.stream, &mut bytes, &mut handed) => {
+                if !came? {
+                    return Ok(());
+                }
+                while let Some(order) = next(&mut bytes) {
+                    keeper.follow(order?, &mut handed).await?;
+                }
+            }
         }
-        sleep(LOOK);
-        waited += LOOK;
     }
+}
+
+struct Keeper {
+    stream: UnixStream,
+    /// By the number of their order.
+    children: BTreeMap<u64, Foster>,
+}
+
+impl Keeper {
+    async fn follow(&mut self, order: Order, handed: &mut Vec<OwnedFd>) -> io::Result<()> {
+        match order {
+            Order::Furnish(mounts) => {
+                let problem = mounts.and_then(|mounts| furnish(&mounts).err());
+                self.say(&Word::Furnished(problem.map(|error| error.to_string()))).await
+            }
+            Order::Start { number, argv, env, folder } => {
+                let started = outlets(handed).and_then(|outlets| {
+                    let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+                    let command = Command::new(program).args(arguments).env_clear().folder(&folder);
+                    env.iter().fold(command, |command, (name, value)| command.env(name, value)).foster(outlets)
+                });
+                match started {
+                    Ok(child) => {
+                        let id = child.id();
+                        self.children.insert(number, child);
+                        self.say(&Word::Started { number, id }).await
+                    }
+                    Err(error) => self.say(&Word::NotStarted { number, why: error.to_string() }).await,
+                }
+            }
+            Order::Signal { number, signal, whole } => {
+                if let (Some(child), Some(signal)) = (self.children.get(&number), Signal::from_named_raw(signal)) {
+                    child.signal(signal, whole);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells the ends of those that were ordered. They are still known, for their groups may live on.
+    async fn bury(&mut self) -> io::Result<()> {
+        for (id, exit) in bury() {
+            let number = self.children.iter().rev().find(|(_, child)| child.id() == id).map(|(number, _)| *number);
+            let end = match exit {
+                ProcessExit::Signalled(signal) => End::Signalled(signal),
+                ProcessExit::Exited(code) => End::Exited(code),
+                ProcessExit::SpawnFailed(_) => continue,
+            };
+            if let Some(number) = number {
+                self.say(&Word::Ended { number, end }).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn say(&self, word: &Word) -> io::Result<()> {
+        hand_over(&self.stream, &line(word), &[]).await
+    }
+}
+
+/// The three descriptors that came with an order.
+fn outlets(handed: &mut Vec<OwnedFd>) -> io::Result<[OwnedFd; 3]> {
+    let three: Vec<OwnedFd> = handed.drain(..handed.len().min(3)).collect();
+    three.try_into().map_err(|_| io::Error::other("the judge handed over too few descriptors"))
+}
+
+/// Shows what is to be shown, and takes the means to change that from whatever is started from now on.
+fn furnish(mounts: &Mounts) -> io::Result<()> {
+    let Mounts { writable, temporary, kept, shown } = mounts;
+    let (tmp, memory) = (Path::new("/tmp"), Path::new("/dev/shm"));
+    cover(tmp, temporary, kept)?;
+    // Places of their own, which can be left open when all others are closed.
+    let writable: Vec<&Path> = writable.iter().map(PathBuf::as_path).filter(|place| place.is_dir()).collect();
+    for place in &writable {
+        show(place, place)?;
+    }
+    if memory.is_dir() {
+        blank(memory)?;
+    }
+    protect(&[&writable[..], &[tmp, memory]].concat())?;
+    for (what, at) in shown.iter().filter(|(_, at)| at.exists()) {
+        show(what, at)?;
+    }
+    give_up_powers()
 }
 
 /// Ends everything below us. In a namespace of its own this is the kernel's work too; without one it is ours alone.
 fn end_all() {
     let mut waited = Duration::ZERO;
-    while waited < SETTLED {
+    while waited < DYING {
         let left = below_us();
         if left.is_empty() {
             return;
@@ -108,12 +160,6 @@ fn end_all() {
         }
         sleep(LOOK);
         waited += LOOK;
-        bury();
+        let _ = bury();
     }
-}
-
-fn say(mut judge: &UnixStream, word: &Word) -> io::Result<()> {
-    let mut line = serde_json::to_vec(word)?;
-    line.push(b'\n');
-    judge.write_all(&line)
 }

@@ -41,14 +41,13 @@ fn knobs_are_turned_in_the_runtimes_own_unit() {
         "steps": [], "expect": [],
     }))
     .expect("a case");
-    let lab = Lab::new(Path::new("/judge"), false).expect("laid");
+    let lab = Lab::new(Path::new("/judge"), false, false).expect("laid");
     assert_eq!(judge_keys(&case, &manifest, &lab), BTreeMap::from([("retry.initial_s".to_owned(), json!(0.3))]));
     let config = BTreeMap::from([("autonomous_agent.context.soft_limit_tokens".to_owned(), json!(1000))]);
     let setting = Setting { case: &case, manifest: &manifest, config: &config };
     let all = environment(&setting, &Places::new(Path::new("/m"), Path::new("/j/loa-conform")), &lab);
     assert_eq!((all["MAX"].as_str(), all["CONTEXT_SOFT_LIMIT"].as_str()), ("2000", "1000"));
     assert!(!all.contains_key("CONTEXT_HARD_LIMIT") && !all.contains_key("USER"));
-    assert_eq!(all[MARK], lab.mark());
 }
 
 #[test]

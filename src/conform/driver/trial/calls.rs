@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::Trial;
 use crate::conform::driver::adapter::Adapter;
+use crate::conform::driver::chamber::Call;
 use crate::conform::driver::program::{Places, Setting, environment};
-use crate::conform::driver::verb::Call;
 use crate::conform::driver::work::Way;
 use crate::conform::{AdapterAsk, Argv, Drive, ProcessEnd, Verb};
 
@@ -44,7 +44,7 @@ impl Trial<'_> {
     ///
     /// # Errors
     /// Why it cannot be started.
-    pub(super) fn ready(&mut self, ways: [Option<&Way>; 2]) -> Result<(), String> {
+    pub(super) async fn ready(&mut self, ways: [Option<&Way>; 2]) -> Result<(), String> {
         if self.adapter.is_some() || !ways.iter().flatten().any(|way| matches!(way, Way::Ask(_))) {
             return Ok(());
         }
@@ -53,7 +53,7 @@ impl Trial<'_> {
             let name = call.argv.first().map_or("nothing", String::as_str);
             format!("the adapter `{name}` could not be started: {error}; expected a program")
         };
-        self.adapter = Some(Adapter::start(&call, &self.stage).map_err(failed)?);
+        self.adapter = Some(Adapter::start(&call, &self.stage).await.map_err(failed)?);
         Ok(())
     }
 

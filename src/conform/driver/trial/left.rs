@@ -8,7 +8,7 @@ use regex::Regex;
 use tokio::time::sleep;
 
 use super::Trial;
-use crate::conform::census::residents;
+use crate::conform::census::Resident;
 use crate::conform::driver::stage::Stage;
 use crate::conform::driver::verb::SETTLED_POLLS;
 use crate::conform::journal::{self, Footprint};
@@ -77,10 +77,10 @@ impl Trial<'_> {
         let now = || self.stage.record().now();
         let until = now() + u64::from(SETTLED_POLLS) * self.manifest.poll_ms;
         loop {
-            let left = residents(&self.lab.mark());
+            let left = self.stage.chamber.residents();
             if left.is_empty() || now() >= until {
                 let here = env::current_dir().unwrap_or_default();
-                return left.iter().map(|it| it.seen().seen_from(&here)).collect();
+                return left.iter().map(Resident::seen).map(|it| it.seen_from(&here)).collect();
             }
             sleep(LOOK).await;
         }
