@@ -173,6 +173,85 @@ PYTHON
     assert!(seen.strangers[0].command.contains("python3"), "{:?}", seen.strangers);
 }
 
+/// The program of a phase is there for everybody to start; it is a phase only where the runtime lives.
+#[test]
+fn whoever_speaks_from_outside_of_the_chamber_is_no_phase() {
+    let rig = Rig::new(TELLS_ITS_SOCKET).with("writes", json!(["{dir}"]));
+    let place = rig.place.path().to_path_buf();
+    let outside = std::thread::spawn(move || {
+        while !place.join("told").exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let socket = std::fs::read_to_string(place.join("told")).expect("told");
+        let mut phase = std::process::Command::new(env!("CARGO_BIN_EXE_loa-conform"));
+        let end = phase.args(["__phase", socket.trim(), "preflight"]).status().expect("started");
+        std::fs::write(place.join("spoken"), "").expect("written");
+        end
+    });
+    let seen = rig.see(&json!({}), &run());
+    assert_eq!(outside.join().expect("no panic").code(), Some(70), "nobody listened");
+    assert_eq!((phases(&seen).len(), seen.strangers.len()), (0, 1), "{:?}", seen.strangers);
+    assert!(seen.strangers[0].command.contains("preflight"), "{:?}", seen.strangers);
+}
+
+/// Says where its phases speak, and waits until somebody did.
+const TELLS_ITS_SOCKET: &str = r#"
+dir=$(dirname "$0")
+command=$(plan "$1" | sed -n '1s/^[a-z]* //p')
+sed -n "s/.* __phase '\([^']*\)' .*/\1/p" "$command" > "$dir/told.new"
+mv "$dir/told.new" "$dir/told"
+while [ ! -e "$dir/spoken" ]; do sleep 0.01; done
+"#;
+
+#[test]
+fn a_runtime_can_change_nothing_but_its_case_and_sees_nobody_elses_processes() {
+    let attacks = r#"
+        dir=$(dirname "$0")
+        try() { name=$1; shift; if "$@" 2> /dev/null > /dev/null; then echo "$name: done"; else echo "$name: refused"; fi; }
+        try "beside itself" touch "$dir/mine"
+        try "in the judge's folder" touch "$(dirname "$(readlink -f "$JUDGE")")/mine"
+        try "over the judge" sh -c ': >> "$JUDGE"'
+        try "by a mount" mount -o remount,rw,bind "$dir"
+        try "by no mount" umount /tmp
+        try "in memory" touch /dev/shm/mine
+        try "in its own place" touch "$HOME/mine" "$TMPDIR/mine" /tmp/mine mine
+        try "the first process" kill -9 1
+        try "another's secrets" cat /proc/1/environ
+        echo "processes: $(ls /proc | grep -c '^[0-9]*$')"
+        echo "powers: $(sed -n 's/^CapEff:[^0-9a-f]*0*//p' /proc/self/status)"
+        (setsid env -i sh -c 'while :; do sleep 0.01; touch "$0"; done' "$dir/late" > /dev/null 2>&1 &)
+        "#;
+    let rig = Rig::new(attacks).with("env", json!({ "JUDGE": env!("CARGO_BIN_EXE_loa-conform") }));
+    let seen = rig.see(&json!({}), &run());
+    if !seen.shared.is_empty() {
+        return assert!(seen.shared[0].starts_with("processes, mounts"), "a machine without namespaces says so");
+    }
+    let said = said(&seen, 0);
+    let refused = said.iter().filter(|line| line.ends_with(": refused")).count();
+    let done: Vec<_> = said.iter().filter(|line| line.ends_with(": done")).copied().collect();
+    // The first process of a chamber takes no notice of a signal from inside.
+    assert_eq!(done, ["in memory: done", "in its own place: done", "the first process: done"], "{said:?}");
+    assert_eq!((refused, said.contains(&"powers: ")), (6, true), "{said:?}");
+    let processes = said.iter().find_map(|line| line.strip_prefix("processes: ")).expect("counted");
+    assert!(processes.parse::<u32>().expect("a number") < 10, "{said:?}");
+    let daemon =
+        seen.orphans.iter().find(|orphan| orphan.command.contains("/late")).expect("found without an environment");
+    assert!(!is_alive(daemon.pid) && !rig.place.path().join("late").exists());
+}
+
+#[test]
+fn what_a_manifest_lets_be_written_and_what_lives_elsewhere_is_said() {
+    let script = r#"touch "$(dirname "$0")/mine" && echo written"#;
+    let rig = Rig::new(script).with("writes", json!(["{dir}"]));
+    let seen = rig.see(&json!({}), &run());
+    assert_eq!(said(&seen, 0), ["written"]);
+    assert!(seen.shared.iter().any(|line| line.contains("changed in {dir}")), "{:?}", seen.shared);
+    let rig = Rig::new(script).with("lives_outside", json!("it is a server of its own"));
+    let seen = rig.see(&json!({}), &run());
+    assert_eq!(said(&seen, 0), ["written"]);
+    assert_eq!(seen.shared, ["what lives outside of the case was not observed: it is a server of its own"]);
+}
+
 #[test]
 fn a_phase_that_waits_for_the_halt_stays_until_it_has_answered() {
     let rig = Rig::new(PLAIN).script("halt.sh", "sleep 0.6; touch halted").with("halt", json!(["sh", "{dir}/halt.sh"]));

@@ -52,19 +52,8 @@ pub(in crate::conform) async fn trial(
     seen.drawn = drawn;
     seen.initial_backoff =
         manifest.knobs.get(&Knob::InitialBackoff).and(case.knobs.get(&Knob::InitialBackoff)).copied();
-    let isolation = match &manifest.lives_outside {
-        Some(why) => {
-            seen.shared = vec![format!("what lives outside of the case was not observed: {why}")];
-            Isolation::NONE
-        }
-        None => {
-            let here = Isolation::here().await;
-            let writes = |folder| format!("what the runtime changed in {folder}, where its manifest lets it write");
-            let missing = here.missing_for_runtimes().map(str::to_owned);
-            seen.shared = missing.into_iter().chain(manifest.writes.iter().map(writes)).collect();
-            here
-        }
-    };
+    let (isolation, shared) = shut_off(manifest, Isolation::here().await);
+    seen.shared = shared;
     let mut trial = match Trial::new(case, manifest, script, dir, options, isolation).await {
         Ok(trial) => trial,
         Err(problem) => return Observation { rig_error: Some(problem), ..seen },
@@ -309,6 +298,16 @@ impl<'a> Trial<'a> {
             halt,
         }
     }
+}
+
+/// What is shut off from a runtime, and what is not, a sentence each.
+fn shut_off(manifest: &Manifest, here: Isolation) -> (Isolation, Vec<String>) {
+    if let Some(why) = &manifest.lives_outside {
+        return (Isolation::NONE, vec![format!("what lives outside of the case was not observed: {why}")]);
+    }
+    let writes = |folder| format!("what the runtime changed in {folder}, where its manifest lets it write");
+    let missing = here.missing_for_runtimes().map(str::to_owned);
+    (here, missing.into_iter().chain(manifest.writes.iter().map(writes)).collect())
 }
 
 /// The folders that the manifest lets the runtime write, besides those of its case.

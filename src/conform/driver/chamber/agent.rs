@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tokio::select;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Sleep, sleep};
 
 use super::isolation::Isolation;
 use super::room::{Call, Chamber, ChamberError, Spec};
 use crate::conform::ProcessSeen;
 use crate::conform::census::Resident;
+use crate::system::clock::{self, Moment};
 use crate::system::env;
 use crate::system::process::{Event, Piece, ProcessExit, Running, Stream};
 use crate::system::scratch;
@@ -70,7 +71,7 @@ pub struct AgentRun {
     begun: [Vec<u8>; 2],
     waiting: VecDeque<Happening>,
     /// When the agent's own process ended.
-    ended: Option<Instant>,
+    ended: Option<Moment>,
     /// Whether it was told what is left.
     is_told: bool,
 }
@@ -147,7 +148,7 @@ impl AgentRun {
     async fn settled(&self) -> Vec<ProcessSeen> {
         loop {
             let left = self.chamber.as_ref().map(Chamber::residents).unwrap_or_default();
-            if left.is_empty() || self.ended.is_none_or(|ended| ended.elapsed() >= SETTLED) {
+            if left.is_empty() || self.ended.is_none_or(|ended| clock::now().since(ended) >= SETTLED) {
                 return left.iter().map(Resident::seen).collect();
             }
             sleep(LOOK).await;
@@ -174,7 +175,7 @@ impl AgentRun {
         }
         self.waiting.push_back(Happening::Ended(exit));
         self.running = None;
-        self.ended = Some(Instant::now());
+        self.ended = Some(clock::now());
     }
 }
 

@@ -157,7 +157,7 @@ impl Chamber {
     pub async fn converse(&self, call: &Call) -> io::Result<(Running, Talk)> {
         let (child, pipes) = self.order(call, true).await?;
         let (running, talk) = Running::fostered(child, pipes);
-        Ok((running, talk.expect("asked for just above")))
+        Ok((running, talk.ok_or(io::ErrorKind::BrokenPipe)?))
     }
 
     async fn order(&self, call: &Call, talks: bool) -> io::Result<(Fostered, Pipes)> {
