@@ -84,6 +84,19 @@ fn a_plan_and_a_configuration_are_told_what_is_wrong_with_both_at_once() {
     plan(&workspace, unknown).exits(78).says(&["backend `x`", "backend `y`"]);
 }
 
+/// What is wrong with a phase is no other phase's lack of work.
+#[test]
+fn a_phase_whose_work_is_spelt_wrong_is_wrong_and_not_skipped() {
+    let workspace = Workspace::only(&[]);
+    for work in ["5", "\"\"", "[]", "[true]"] {
+        workspace.config(&format!("runtime: {{ phases: {{ design: {{ command: {work} }} }} }}\n"));
+        let ran = workspace.loa(&["run", "--phase", "design"]).exits(78).says(&["runtime.phases.design.command"]);
+        assert!(!ran.stderr.contains("nothing runs"), "{work}: {}", ran.stderr);
+    }
+    let ran = workspace.loa(&["run"]).exits(78).says(&["runtime.phases.design.command", "no command and no prompt"]);
+    assert!(!ran.stderr.contains("nothing runs"), "{}", ran.stderr);
+}
+
 #[test]
 fn a_phase_that_closes_its_output_floods_it_or_writes_anything() {
     let rows = [

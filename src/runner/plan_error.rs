@@ -96,4 +96,17 @@ impl PlanError {
     pub(super) fn of(mut errors: Vec<Self>) -> Option<Self> {
         if errors.len() > 1 { Some(Self::Several(errors)) } else { errors.pop() }
     }
+
+    /// The same where the configuration is broken too: a phase whose work it spells wrong counts as skipped in what is left of
+    /// it, and that nothing else runs is no error of its own.
+    #[must_use]
+    pub fn beside_a_broken_configuration(self) -> Option<Self> {
+        match self {
+            Self::AllSkipped { .. } => None,
+            Self::Several(errors) => {
+                Self::of(errors.into_iter().filter_map(Self::beside_a_broken_configuration).collect())
+            }
+            error => Some(error),
+        }
+    }
 }

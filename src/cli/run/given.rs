@@ -228,9 +228,12 @@ pub(super) fn planned(
         }
         // What else is wrong is seen by what the rest of the configuration says.
         Err(ConfigError::Invalid { problems, rest }) => {
-            let else_wrong = match rest {
-                Some(rest) => plan(document, &rest, selection).err(),
-                None => document.err(),
+            let else_wrong = match (document, rest) {
+                (Ok(document), Some(rest)) => made(document.as_ref(), &rest, selection)
+                    .err()
+                    .and_then(PlanError::beside_a_broken_configuration)
+                    .map(|error| of_run(error.into())),
+                (document, _) => document.err(),
             };
             let failure = of_config(ConfigError::Invalid { problems, rest: None });
             Err(else_wrong.into_iter().fold(failure, Failure::and))
@@ -259,11 +262,14 @@ fn plan(
     settings: &Settings,
     selection: Selection<'_>,
 ) -> Result<Plan, Failure> {
-    let plan = match document? {
-        Some(document) => Plan::from_document(&document, settings, selection),
+    made(document?.as_ref(), settings, selection).map_err(|error| of_run(error.into()))
+}
+
+fn made(document: Option<&PlanDocument>, settings: &Settings, selection: Selection<'_>) -> Result<Plan, PlanError> {
+    match document {
+        Some(document) => Plan::from_document(document, settings, selection),
         None => Plan::from_settings(settings, selection),
-    };
-    plan.map_err(|error| of_run(error.into()))
+    }
 }
 
 /// The same for the execution that is there, as it began.
