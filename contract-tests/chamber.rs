@@ -50,6 +50,7 @@ impl Case {
             writable: Vec::new(),
             kept: Vec::new(),
             shown: Vec::new(),
+            closes_sockets: false,
         }
     }
 

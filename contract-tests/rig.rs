@@ -21,6 +21,7 @@ struct Rig {
     place: tempfile::TempDir,
     manifest: Value,
     budget: Duration,
+    hermetic: bool,
 }
 
 impl Rig {
@@ -30,7 +31,7 @@ impl Rig {
         let manifest = json!({
             "runtime": "tiny", "version": ["true"], "run": ["sh", "{dir}/run.sh", "{plan}"], "poll_ms": 50,
         });
-        let rig = Self { place, manifest, budget: Duration::from_secs(20) };
+        let rig = Self { place, manifest, budget: Duration::from_secs(20), hermetic: false };
         rig.script("run.sh", run)
     }
 
@@ -62,7 +63,7 @@ impl Rig {
         let case: Case = serde_json::from_value(case).expect("a case");
         let manifest: Manifest = serde_json::from_value(self.manifest.clone()).expect("a manifest");
         let judge = PathBuf::from(env!("CARGO_BIN_EXE_loa-conform"));
-        let options = RigOptions { budget: self.budget, ..RigOptions::new(1, judge) };
+        let options = RigOptions { budget: self.budget, hermetic: self.hermetic, ..RigOptions::new(1, judge) };
         let seen = observe(&case, &manifest, self.place.path(), &options);
         assert_eq!(seen.rig_error, None);
         seen
@@ -237,6 +238,25 @@ fn a_runtime_can_change_nothing_but_its_case_and_sees_nobody_elses_processes() {
     let daemon =
         seen.orphans.iter().find(|orphan| orphan.command.contains("/late")).expect("found without an environment");
     assert!(!is_alive(daemon.pid) && !rig.place.path().join("late").exists());
+}
+
+/// A network of one's own does not close what is reached by a path.
+#[test]
+fn a_hermetic_case_reaches_no_socket_of_the_host() {
+    let script = r#"python3 -c '
+import socket, sys
+try: socket.socket(socket.AF_UNIX).connect(sys.argv[1]); print("reached")
+except OSError as error: print(type(error).__name__)' "$(dirname "$0")/host.sock""#;
+    let mut rig = Rig::new(script);
+    let _host = std::os::unix::net::UnixListener::bind(rig.place.path().join("host.sock")).expect("bound");
+    assert_eq!(said(&rig.see(&json!({}), &run()), 0), ["reached"]);
+    rig.hermetic = true;
+    let seen = rig.see(&json!({}), &run());
+    if seen.shared.is_empty() {
+        assert_eq!(said(&seen, 0), ["ConnectionRefusedError"]);
+    } else {
+        assert!(seen.shared.iter().any(|line| line.starts_with("sockets of the host")), "{:?}", seen.shared);
+    }
 }
 
 #[test]

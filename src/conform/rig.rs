@@ -22,6 +22,8 @@ pub struct RigOptions {
     pub keep: bool,
     /// How long a verb may take.
     pub budget: Duration,
+    /// Whether sockets of the host that a path leads to are closed in a chamber, as the network is to a judge that has withdrawn.
+    pub hermetic: bool,
     /// Set from outside: end everything and come back.
     pub stop: Arc<AtomicBool>,
 }
@@ -33,7 +35,7 @@ impl RigOptions {
     /// The usual options for a seed and the judge's own program.
     #[must_use]
     pub fn new(seed: u64, judge: PathBuf) -> Self {
-        Self { seed, judge, keep: false, budget: Self::BUDGET, stop: Arc::default() }
+        Self { seed, judge, keep: false, budget: Self::BUDGET, hermetic: false, stop: Arc::default() }
     }
 }
 

@@ -175,11 +175,12 @@ pub fn give_up_powers() -> io::Result<()> {
     Ok(())
 }
 
-/// The sockets with a path in the network of this host's first process, which is not ours once we have withdrawn.
+/// The sockets with a path in the network of this host's first process, which is not ours once we have withdrawn; `None` where
+/// the host does not show them.
 #[must_use]
-pub fn path_sockets() -> Vec<PathBuf> {
-    let table = fs::read_to_string("/proc/1/net/unix").unwrap_or_default();
-    table.lines().filter_map(|line| Some(PathBuf::from(&line[line.find(" /")? + 1..]))).collect()
+pub fn path_sockets() -> Option<Vec<PathBuf>> {
+    let table = fs::read_to_string("/proc/1/net/unix").ok()?;
+    Some(table.lines().filter_map(|line| Some(PathBuf::from(&line[line.find(" /")? + 1..]))).collect())
 }
 
 #[cfg(test)]

@@ -70,7 +70,9 @@ fn scored<P: Profile, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R
     let recorder = wish.bundle.as_ref().map(begin).transpose().map_err(bundle::unwritten)?;
     let interruption = Interruption::listen();
     let judge = env::current_exe().map_err(|error| Failure::new(ExitStatus::Internal, error))?;
-    let rig = rig(RigOptions { keep: wish.keep, stop: interruption.stop(), ..RigOptions::new(seed, judge) });
+    let hermetic = wish.hermetic || wish.place.profile == ProfileName::Agent;
+    let options = RigOptions { keep: wish.keep, hermetic, stop: interruption.stop(), ..RigOptions::new(seed, judge) };
+    let rig = rig(options);
     say(format_args!("seed {seed}"));
     let runtimes = measured(&suite, &candidates.all, &rig, wish, recorder.as_ref());
     let mut report = assemble(&suite, wish, seed, interruption.by().is_none(), runtimes);

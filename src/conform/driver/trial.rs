@@ -27,6 +27,7 @@ use crate::conform::workspace::Lab;
 use crate::conform::{
     Case, Drive, Knob, Manifest, Millis, Observation, ProcessEnd, Sight, Step, StepSeen, TimeMethod, Verb,
 };
+use crate::system::isolation::path_sockets;
 use crate::system::process::{Captured, ProcessExit};
 use crate::system::{env, files, ids};
 
@@ -52,7 +53,7 @@ pub(in crate::conform) async fn trial(
     seen.drawn = drawn;
     seen.initial_backoff =
         manifest.knobs.get(&Knob::InitialBackoff).and(case.knobs.get(&Knob::InitialBackoff)).copied();
-    let (isolation, shared) = shut_off(manifest, Isolation::here().await);
+    let (isolation, shared) = shut_off(manifest, options, Isolation::here().await);
     seen.shared = shared;
     let mut trial = match Trial::new(case, manifest, script, dir, options, isolation).await {
         Ok(trial) => trial,
@@ -107,6 +108,7 @@ impl<'a> Trial<'a> {
             writable: writable(manifest, dir, &options.judge),
             kept: named(manifest, dir, &options.judge),
             shown: is_shown.then(|| (options.judge.clone(), lab.program())).into_iter().collect(),
+            closes_sockets: options.hermetic,
         };
         let chamber = Chamber::open(&spec, isolation).await.map_err(said)?;
         let report = manifest.report.as_deref().map(sighting::glob).transpose().map_err(said)?;
@@ -301,13 +303,15 @@ impl<'a> Trial<'a> {
 }
 
 /// What is shut off from a runtime, and what is not, a sentence each.
-fn shut_off(manifest: &Manifest, here: Isolation) -> (Isolation, Vec<String>) {
+fn shut_off(manifest: &Manifest, options: &RigOptions, here: Isolation) -> (Isolation, Vec<String>) {
     if let Some(why) = &manifest.lives_outside {
         return (Isolation::NONE, vec![format!("what lives outside of the case was not observed: {why}")]);
     }
     let writes = |folder| format!("what the runtime changed in {folder}, where its manifest lets it write");
     let missing = here.missing_for_runtimes().map(str::to_owned);
-    (here, missing.into_iter().chain(manifest.writes.iter().map(writes)).collect())
+    let is_open = options.hermetic && (!here.processes || path_sockets().is_none());
+    let sockets = is_open.then(|| "sockets of the host that a path leads to, which could not be closed".to_owned());
+    (here, missing.into_iter().chain(sockets).chain(manifest.writes.iter().map(writes)).collect())
 }
 
 /// The folders that the manifest lets the runtime write, besides those of its case.
