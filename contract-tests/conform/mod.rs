@@ -15,6 +15,8 @@ use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use tempfile::TempDir;
 
+use crate::personas::is_there;
+
 const LEDGER: &str = "
 - {id: X-001, column: exit-codes, level: MUST, source: [table], sections: [S], text: All phases run., how: h,
    lines: [b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9]}
@@ -273,32 +275,36 @@ fn the_readme_is_written_by_the_program() {
 
 #[test]
 fn an_interrupted_judge_ends_its_children_and_says_so() {
-    let endless = ("endless", "{runtime: endless, version: ['true'], run: [sh, '{dir}/endless.sh']}");
+    let endless =
+        ("endless", "{runtime: endless, version: ['true'], run: [sh, '{dir}/endless.sh'], writes: ['{dir}']}");
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         let suite = suite(&[endless]);
-        let mark = suite.path().join("pid");
-        fs::write(
-            suite.path().join("runtimes/endless/endless.sh"),
-            format!("echo $$ > {}\nexec sleep 600\n", mark.display()),
-        )
-        .expect("a file");
-        let mut judge =
-            score(&suite, &["endless"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-        let pid = waited(&mark);
+        let folder = suite.path().join("runtimes/endless");
+        let (mark, script) = (folder.join("started"), "echo here > ${0%/*}/started\nexec sleep 60613\n");
+        fs::write(folder.join("endless.sh"), script).expect("a file");
+        // A manifest of one's own, for a bundled runtime is copied to a place that is not known.
+        let manifest = folder.join("manifest.yaml");
+        let mut judge = score(&suite, &[manifest.to_str().expect("UTF-8")])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        waited(&mark);
+        assert!(is_there("60613"), "the control: it can be seen");
         Command::new("kill").args([format!("-{signal}"), judge.id().to_string()]).status().expect("kill is there");
         assert_eq!(judge.wait().expect("it ends").code(), Some(code));
-        assert!(!Path::new(&format!("/proc/{pid}")).exists(), "the runtime is still there");
+        assert!(!is_there("60613"), "the runtime is still there");
         let report = fs::read_to_string(suite.path().join("out/report.json")).expect("a report");
         assert!(report.contains("\"complete\": false"), "{report}");
     }
 }
 
-/// What a file says as soon as it says something.
-fn waited(path: &Path) -> String {
+/// Waits until a file says something.
+fn waited(path: &Path) {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(20) {
         match fs::read_to_string(path) {
-            Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+            Ok(text) if text.ends_with('\n') => return,
             _ => std::thread::sleep(Duration::from_millis(10)),
         }
     }

@@ -100,7 +100,7 @@ fn reports_are_compared_joined_and_held_against_older_ones() {
 fn stability_names_what_wavers() {
     let counted = "{runtime: wavers, version: ['true'], \
          run: [sh, -c, 'echo x >> \"$0/count\"; [ $(wc -l < \"$0/count\") -gt 2 ] || exec sh \"$0/../loop/loop.sh\" \"$1\"; exit 1', \
-         '{dir}', '{plan}']}";
+         '{dir}', '{plan}'], writes: ['{dir}']}";
     let suite = suite(&[GOOD, ("wavers", counted)]);
     let place = suite.path().to_str().expect("UTF-8");
     let stability = |arguments: &[&str]| {

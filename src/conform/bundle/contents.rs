@@ -7,11 +7,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::discrepancy::{Discrepancy, Flaw};
-use crate::conform::suite::{SuiteReadError, sha256, walk};
+use crate::conform::suite::{Limits, SuiteReadError, sha256, walk};
 use crate::system::files::FileError;
 
-/// Longest file of a bundle, in bytes.
-const LONGEST: u64 = 256 << 20;
+/// Most of a bundle: a report of many runtimes is large, and the whole is held in memory.
+const MOST: Limits = Limits { file: 256 << 20, all: 1 << 30 };
 
 /// The list of a bundle's files.
 pub(super) const CONTENTS: &str = "contents.json";
@@ -76,7 +76,7 @@ impl Bundle {
     /// [`BundleError`] with the path.
     pub fn read(folder: &Path) -> Result<Self, BundleError> {
         let mut all = BTreeMap::new();
-        walk(folder, folder, LONGEST, &mut all)?;
+        walk(folder, folder, MOST, &mut all)?;
         if all.contains_key(Utf8Path::new(CONTENTS)) {
             Ok(Self(all))
         } else {

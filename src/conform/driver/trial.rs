@@ -172,7 +172,8 @@ impl<'a> Trial<'a> {
     async fn git(&self, arguments: &[&str]) -> Result<(), String> {
         // In the chamber, for an earlier step may have told git what else to start.
         let call = self.call(&[&["git"], arguments].concat().into_iter().map(str::to_owned).collect(), None);
-        let running = self.stage.chamber.start(&call).await.map_err(said)?;
+        let started = self.stage.chamber.start(&call).await;
+        let running = started.map_err(|error| format!("git cannot be started: {error}"))?;
         let Captured { exit, stderr, .. } = running.captured(4096, GIT_TIME).await;
         match exit {
             ProcessExit::Exited(0) => Ok(()),

@@ -24,6 +24,9 @@ static CLAIMS: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/cont
 /// Longest file of a suite, in bytes.
 const LONGEST: u64 = 1 << 20;
 
+/// Most of each part of a suite that is a folder.
+const MOST: Limits = Limits { file: LONGEST, all: 64 << 20 };
+
 /// Largest program that is hashed, in bytes.
 const LARGEST_PROGRAM: u64 = 1 << 30;
 
@@ -36,6 +39,17 @@ pub enum SuiteReadError {
     /// A name that is no UTF-8.
     #[error("{} is not a name in UTF-8", .0.display())]
     Name(PathBuf),
+    /// A link, which may lead anywhere.
+    #[error("{} is a link, and links are not followed here; put the file itself in its place", .0.display())]
+    Link(PathBuf),
+    /// More than may be read.
+    #[error("what lies in {} is larger than {} MiB in all, which is more than is read", .folder.display(), .most >> 20)]
+    TooLarge {
+        /// The folder.
+        folder: PathBuf,
+        /// The most that is read, in bytes.
+        most: u64,
+    },
 }
 
 /// The folder of a suite in which its bundled candidates lie.
@@ -92,7 +106,7 @@ impl Files {
         let candidates = candidates_of(profile);
         for part in ["ledger", "cases", candidates] {
             if part == "ledger" || root.join(part).is_dir() {
-                walk(root, &root.join(part), LONGEST, &mut all)?;
+                walk(root, &root.join(part), MOST, &mut all)?;
             }
         }
         let claims = root.join("claims.yaml");
@@ -221,21 +235,70 @@ fn gather(dir: &Dir<'_>, below: &Utf8Path, all: &mut BTreeMap<Utf8PathBuf, Vec<u
     }
 }
 
-/// Every file below a folder, by its path below `root`.
+/// The most that is read of a folder, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::conform) struct Limits {
+    /// Of one file.
+    pub file: u64,
+    /// Of all files together.
+    pub all: u64,
+}
+
+/// The files below a folder by their path below `root`, added to those of `found`. Links are not followed: they may lead out of
+/// the folder.
 pub(in crate::conform) fn walk(
     root: &Path,
     folder: &Path,
-    longest: u64,
-    all: &mut BTreeMap<Utf8PathBuf, Vec<u8>>,
+    limits: Limits,
+    found: &mut BTreeMap<Utf8PathBuf, Vec<u8>>,
 ) -> Result<(), SuiteReadError> {
-    for path in files::list(folder)? {
-        if path.is_dir() {
-            walk(root, &path, longest, all)?;
-            continue;
+    let mut left = limits.all;
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for path in files::list(&folder)? {
+            if path.is_symlink() {
+                return Err(SuiteReadError::Link(path));
+            }
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(root).expect("a listed path lies below its folder").to_path_buf();
+            let name = Utf8PathBuf::from_path_buf(name).map_err(SuiteReadError::Name)?;
+            let bytes = files::read(&path, limits.file)?;
+            left = left
+                .checked_sub(bytes.len() as u64)
+                .ok_or_else(|| SuiteReadError::TooLarge { folder: root.to_path_buf(), most: limits.all })?;
+            found.insert(name, bytes);
         }
-        let name = path.strip_prefix(root).expect("a listed path lies below its folder").to_path_buf();
-        let name = Utf8PathBuf::from_path_buf(name).map_err(SuiteReadError::Name)?;
-        all.insert(name, files::read(&path, longest)?);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn walked(root: &Path, all: u64) -> Result<usize, SuiteReadError> {
+        let mut found = BTreeMap::new();
+        walk(root, root, Limits { file: 8, all }, &mut found).map(|()| found.len())
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test writes what is read")]
+    fn links_and_what_is_too_large_are_refused() {
+        let root = tempfile::tempdir().expect("a folder");
+        let place = |name: &str| root.path().join(name);
+        std::fs::create_dir(place("inner")).expect("a folder");
+        for name in ["one", "inner/two"] {
+            std::fs::write(place(name), "12345678").expect("a file");
+        }
+        assert_eq!(walked(root.path(), 16).expect("it fits"), 2);
+        assert!(matches!(walked(root.path(), 15), Err(SuiteReadError::TooLarge { most: 15, .. })));
+        std::fs::write(place("inner/two"), "123456789").expect("a file");
+        assert!(matches!(walked(root.path(), 99), Err(SuiteReadError::File(_))));
+        std::fs::remove_dir_all(place("inner")).expect("removed");
+        std::os::unix::fs::symlink(root.path().parent().expect("a folder"), place("inner")).expect("a link");
+        assert!(matches!(walked(root.path(), 99), Err(SuiteReadError::Link(path)) if path == place("inner")));
+    }
 }

@@ -10,7 +10,7 @@ mod load;
 
 pub use advice::FILL_IN;
 pub use bundle::{Files, SuiteReadError, line_hash, variant_folder};
-pub(super) use bundle::{hash_of, sha256, walk};
+pub(super) use bundle::{Limits, hash_of, sha256, walk};
 pub use candidate::{Candidate, CandidateError};
 pub use kinds::{
     ADAPTER_ANSWER, ADAPTER_ASK, AGENT_CASE, AGENT_MANIFEST, BASELINE, CONFORMANCE_REPORT, CONTRACT_CASE,
