@@ -516,6 +516,50 @@ fn the_other_steps_do_what_they_say() {
 }
 
 #[test]
+fn a_link_that_a_runtime_leaves_does_not_lead_the_judge_out_of_its_case() {
+    let attack = r#"
+        out=$(dirname "$0")
+        mkdir .loa-checkpoint
+        ln -s "$out/theirs" .loa-checkpoint/design.yaml
+        ln -s "$out" away
+        ln -s "$out/none" new.txt
+        mkfifo pipe
+        mkdir store && echo "phase: design" > store/testing.yaml
+        ln -s "$PWD/store/testing.yaml" .loa-checkpoint/testing.yaml
+        ln -s "$out" ../workspace-1
+    "#;
+    let rig = Rig::new(attack);
+    std::fs::write(rig.place.path().join("theirs"), "phase: design\n").expect("written");
+    let edit = |path: &str| json!({ "edit": { "path": path, "set": { "exit_code": 1 } } });
+    let write = |path: &str| json!({ "write": { "path": path, "content": "judge" } });
+    let steps = json!([
+        { "run": {} }, edit(".loa-checkpoint/design.yaml"), write("away/theirs"), write("new.txt"), write("pipe"),
+        { "delete": "away/theirs" }, edit(".loa-checkpoint/testing.yaml"),
+    ]);
+    let seen = rig.see(&json!({}), &steps);
+    assert_eq!(seen.rig_error, None);
+    for step in &seen.steps[1..6] {
+        assert!(matches!(&step.end, ProcessEnd::NotStarted(why) if why.contains("cannot")), "{:?}", step.end);
+    }
+    assert_eq!(seen.steps[6].end, ProcessEnd::Nothing);
+    assert!(
+        seen.steps[6].checkpoints["testing.yaml"].text.contains("exit_code: 1"),
+        "a link inside is an editor's way"
+    );
+    let theirs = std::fs::read_to_string(rig.place.path().join("theirs")).expect("it stands");
+    assert_eq!(theirs, "phase: design\n");
+    assert!(!rig.place.path().join("none").exists());
+
+    let seen = rig.see(&json!({}), &json!([{ "run": {} }, "fresh"]));
+    assert!(
+        matches!(&seen.steps[1].end, ProcessEnd::NotStarted(why) if why.contains("cannot lay")),
+        "{:?}",
+        seen.steps[1]
+    );
+    assert!(!rig.place.path().join(".git").exists());
+}
+
+#[test]
 fn an_edit_changes_the_keys_it_names_and_nothing_else() {
     let left = "phase: design\nexit_code: 2\ncreated_at: \"2026-01-31T14:00:00Z\"\nerrors:\n  - code: E\n";
     let edit =

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::ExitStatus;
 use super::console::{CYAN, RED, print, say};
+use crate::diag::in_one_line;
 
 /// An operation that failed, with the status to end with and hints for the reader.
 #[derive(Debug)]
@@ -40,12 +41,7 @@ impl Failure {
 
     /// Prints the same for machines, on standard output: `{"error": {"code", "message", "hints"}}`.
     pub(super) fn print_json(&self) {
-        let (mut message, mut cause) = (self.error.to_string(), self.error.source());
-        while let Some(error) = cause {
-            message = format!("{message}: {error}");
-            cause = error.source();
-        }
-        print_error(self.status, &message, &self.hints);
+        print_error(self.status, &in_one_line(self.error.as_ref()), &self.hints);
     }
 
     /// Prints `error:`, the causes and every `hint:` to stderr.

@@ -15,8 +15,7 @@ use super::edit::edited;
 use super::probe::{COMPACTOR, PHASE};
 use super::{journal, sighting};
 use crate::contract::Phase;
-use crate::system::files::{self, FileError};
-use crate::system::scratch::{self, ScratchError};
+use crate::system::scratch::{self, ScratchError, Shared};
 
 /// The configuration that every case begins with: no person stands beside a judged run.
 const APPROVAL: &str = "autonomous_agent.require_human_deploy_approval";
@@ -46,6 +45,8 @@ pub(super) enum LabError {
 #[derive(Debug)]
 pub(super) struct Lab {
     root: PathBuf,
+    /// The same, for whatever is done there once the runtime has been: a link of its own must not lead the judge out.
+    shared: Shared,
     _owner: Option<TempDir>,
     workspaces: usize,
     laid: BTreeSet<String>,
@@ -63,7 +64,8 @@ impl Lab {
         } else {
             Some(owner)
         };
-        let lab = Self { root, _owner: owner, workspaces: 0, laid: BTreeSet::new() };
+        let shared = Shared::open(&root)?;
+        let lab = Self { root, shared, _owner: owner, workspaces: 0, laid: BTreeSet::new() };
         scratch::lay(&lab.home().join(".gitconfig"), GIT_CONFIG.as_bytes())?;
         scratch::lay(&lab.temporary().join(".keep"), b"")?;
         if is_shown {
@@ -88,7 +90,12 @@ impl Lab {
     /// Writes a file of the workspace and remembers it.
     pub(super) fn write(&mut self, path: &str, content: &str) -> Result<(), ScratchError> {
         self.laid.insert(path.to_owned());
-        scratch::lay(&self.workspace().join(path), content.as_bytes())
+        self.shared.lay(&self.name().join(path), content.as_bytes())
+    }
+
+    /// Removes a file of the workspace, if it is there.
+    pub(super) fn delete(&self, path: &str) -> Result<(), ScratchError> {
+        self.shared.remove(&self.name().join(path))
     }
 
     /// Changes top-level keys of a YAML or JSON mapping of the workspace in place. Where there is no mapping, it does nothing:
@@ -119,7 +126,11 @@ impl Lab {
     }
 
     pub(super) fn workspace(&self) -> PathBuf {
-        self.root.join(format!("workspace-{}", self.number()))
+        self.root.join(self.name())
+    }
+
+    fn name(&self) -> PathBuf {
+        PathBuf::from(format!("workspace-{}", self.number()))
     }
 
     pub(super) fn home(&self) -> PathBuf {
@@ -138,11 +149,11 @@ impl Lab {
     ///
     /// # Errors
     /// What the host says.
-    pub(super) fn take_away(&self, phase: &str, away: bool) -> Result<(), FileError> {
-        let program = self.root.join("phases").join(phase);
-        let aside = self.root.join("phases").join(format!("{phase}.away"));
+    pub(super) fn take_away(&self, phase: &str, away: bool) -> Result<(), ScratchError> {
+        let program = Path::new("phases").join(phase);
+        let aside = Path::new("phases").join(format!("{phase}.away"));
         let (from, to) = if away { (program, aside) } else { (aside, program) };
-        files::rename(&from, &to)
+        self.shared.rename(&from, &to)
     }
 
     /// The judge's own compactor, a program without arguments.

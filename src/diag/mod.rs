@@ -6,6 +6,7 @@
 //! can be printed for people ([`render::full`]) and for machines ([`render::json`]).
 
 mod budget;
+mod causes;
 mod diagnostic;
 mod document;
 mod fix;
@@ -16,6 +17,7 @@ pub mod render;
 mod suggest;
 
 pub use budget::{Budget, Limit};
+pub use causes::in_one_line;
 pub use diagnostic::{Diagnostic, Related, Severity};
 pub use document::{Document, Format, tokens};
 pub use fix::{Edit, Fix};

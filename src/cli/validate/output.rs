@@ -1,6 +1,5 @@
 //! Where findings go, and the status that they come to.
 
-use std::error::Error;
 use std::fs;
 
 use camino::Utf8PathBuf;
@@ -13,6 +12,7 @@ use super::show::catalogue;
 use super::write;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure, kinds};
+use crate::diag::in_one_line;
 use crate::diag::render::{self, Renderer, RuleWords, Shape, Summary, Tool, Unread};
 use crate::system::files::Privacy;
 
@@ -78,7 +78,7 @@ impl Output {
 
     /// A file that could not be read.
     pub(super) fn unreadable(&mut self, error: Unreadable) {
-        self.summary.unread.push(Unread { file: error.path().as_str().to_owned(), message: chain(&error) });
+        self.summary.unread.push(Unread { file: error.path().as_str().to_owned(), message: in_one_line(&error) });
         self.unreadable.push(error);
     }
 
@@ -158,15 +158,4 @@ fn in_short(summary: &Summary) -> String {
 /// `1 file`, `2 files`.
 pub(super) fn count(number: usize, unit: &str) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
-}
-
-/// An error with its causes, in one line.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

@@ -1,5 +1,6 @@
 //! One case, step by step: a fresh lab, the stage, every step with what it left, and at last a look for what stayed.
 
+use std::error::Error;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -27,9 +28,10 @@ use crate::conform::workspace::Lab;
 use crate::conform::{
     Case, Drive, Knob, Manifest, Millis, Observation, ProcessEnd, Sight, Step, StepSeen, TimeMethod, Verb,
 };
+use crate::diag::in_one_line;
 use crate::system::isolation::path_sockets;
 use crate::system::process::{Captured, ProcessExit};
-use crate::system::{env, files, ids};
+use crate::system::{env, ids};
 
 mod calls;
 mod left;
@@ -155,7 +157,7 @@ impl<'a> Trial<'a> {
     /// The next workspace: a repository with one commit.
     async fn fresh(&mut self) -> Result<(), String> {
         let keys = judge_keys(self.case, self.manifest, &self.lab);
-        self.lab.next_workspace(&self.script, &keys).map_err(said)?;
+        self.lab.next_workspace(&self.script, &keys).map_err(|error| in_one_line(&error))?;
         {
             let mut record = self.stage.record();
             record.workspace = self.lab.number();
@@ -193,21 +195,15 @@ impl<'a> Trial<'a> {
             Step::Resume(plan) => self.drive(Verb::Resume, plan, None, &before).await,
             Step::Resolve(action) => self.drive(Verb::Resolve, &Drive::default(), Some(action), &before).await,
             Step::State => self.drive(Verb::State, &Drive::default(), None, &before).await,
-            Step::Write { path, content } => {
-                self.lab.write(path, content).map_err(said)?;
-                ("write", Vec::new(), ProcessEnd::Nothing)
-            }
-            Step::Delete(path) => {
-                files::remove(&self.lab.workspace().join(path)).map_err(said)?;
-                ("delete", Vec::new(), ProcessEnd::Nothing)
-            }
+            Step::Write { path, content } => ("write", Vec::new(), by_hand(self.lab.write(path, content))),
+            Step::Delete(path) => ("delete", Vec::new(), by_hand(self.lab.delete(path))),
             Step::Edit { path, set, remove } => {
-                edited = self.lab.edit(path, set, remove).map_err(said)?;
-                ("edit", Vec::new(), ProcessEnd::Nothing)
+                let end = by_hand(self.lab.edit(path, set, remove).map(|seen| edited = seen));
+                ("edit", Vec::new(), end)
             }
             Step::Fresh => {
-                self.fresh().await?;
-                ("fresh", Vec::new(), ProcessEnd::Nothing)
+                let laid = self.fresh().await;
+                ("fresh", Vec::new(), laid.map_or_else(ProcessEnd::NotStarted, |()| ProcessEnd::Nothing))
             }
         };
         let end = self.clear_up(end).await;
@@ -301,6 +297,12 @@ impl<'a> Trial<'a> {
             halt,
         }
     }
+}
+
+/// How a step ends in which the judge does by hand what a person would. Where it cannot, what the runtime left there is in
+/// its way, a link that leads out of the case for one.
+fn by_hand(done: Result<(), impl Error>) -> ProcessEnd {
+    done.map_or_else(|error| ProcessEnd::NotStarted(in_one_line(&error)), |()| ProcessEnd::Nothing)
 }
 
 /// What is shut off from a runtime, and what is not, a sentence each.

@@ -29,6 +29,7 @@ use super::RunError;
 use super::decide::{Attempt, Live, Rules, Running, Step, Stop, Survey, concludes, ended};
 use super::stage::Fact;
 use crate::contract::{EscalationReport, ExecutionId, Phase};
+use crate::diag::in_one_line;
 use crate::events::{Event, Observation, RunEnd, State};
 use crate::store::{Journal, Layout, StoreError, report_paths, write_report};
 use crate::system::clock::Moment;
@@ -368,11 +369,4 @@ impl<P: Ports> Dispatcher<P> {
     pub(super) fn notice(&mut self, text: String) {
         let _ = self.record(Event::Notice { text });
     }
-}
-
-/// An error with its causes, in one line.
-pub(super) fn in_one_line(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let texts: Vec<String> = causes.map(ToString::to_string).collect();
-    texts.join(": ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
