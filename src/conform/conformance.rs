@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Cell, CellWord, Check, Clause, Column, Level, Outcome, ProfileName, Reason, Selection, TimeMethod, TimelineMark,
+    Cell, CellWord, Check, Clause, Column, CommandReport, Level, Outcome, ProfileName, Reason, Selection,
+    SettingReport, TimeMethod, TimelineMark,
 };
 use super::{ChecklistItem, Claim};
 
@@ -178,36 +179,6 @@ pub struct CaseReport {
     /// Where its folder was kept, when that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
-}
-
-/// Something that differs from a maker's default.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SettingReport {
-    /// What is set.
-    pub what: String,
-    /// What its makers' default is.
-    pub default: String,
-    /// Why it differs.
-    pub why: String,
-}
-
-/// Something that was started. Folders of the case stand in it as `$WORKSPACE`, `$HOME` and `$TMPDIR`, the model's
-/// address as `$MODEL`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CommandReport {
-    /// Program and arguments.
-    pub argv: Vec<String>,
-    /// Its environment.
-    pub env: BTreeMap<String, String>,
-    /// What was done to it meanwhile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub meanwhile: Option<String>,
-    /// How it ended.
-    pub end: String,
-    /// The requests that the model had, one line each.
-    pub requests: Vec<String>,
 }
 
 impl RuntimeReport {

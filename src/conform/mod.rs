@@ -13,9 +13,11 @@ mod census;
 mod checkup;
 mod claims;
 mod clause;
+mod command;
 mod comparison;
 mod conformance;
 mod defect;
+mod documents;
 mod draw;
 mod driver;
 mod edit;
@@ -23,12 +25,16 @@ mod expect;
 mod expectation;
 mod feature;
 mod journal;
+mod judged;
+mod kinds;
 mod lane;
 mod manifest;
 mod matcher;
 pub mod model;
 pub mod names;
 mod observation;
+mod occurrence;
+mod plot;
 mod probe;
 mod profile;
 mod proof;
@@ -36,8 +42,11 @@ mod proving;
 mod reason;
 mod reproducer;
 mod rig;
+mod rule;
 mod runtime;
+mod seen;
 mod selection;
+mod setting;
 mod sighting;
 mod situation;
 mod story;
@@ -50,6 +59,7 @@ mod verdict;
 mod watched;
 mod workspace;
 
+pub(crate) use crate::system::clock::Millis;
 pub use adapter::{AdapterAnswer, AdapterAsk, Verb};
 pub use agent::{
     AgentCase, AgentEnd, AgentExpectation, AgentKnob, AgentKnobWay, AgentManifest, AgentObservation, AgentProfile,
@@ -64,38 +74,45 @@ pub use cell::Cell;
 pub use checkup::{Health, Symptom, checkup, trials};
 pub use claims::{ChecklistItem, Claim, ClaimWord, Claims};
 pub use clause::{Clause, Column, Condition, Level, ProfileName, Reading, Source};
+pub use command::CommandReport;
 pub use comparison::{CellChange, ClauseChange, Comparison, Direction, UnionError};
-pub use conformance::{CaseReport, ClauseReport, CommandReport, ConformanceReport, Host, RuntimeReport, SettingReport};
+pub use conformance::{CaseReport, ClauseReport, ConformanceReport, Host, RuntimeReport};
 pub use defect::{Defect, unmatched};
+pub use documents::{ADAPTER_ANSWER, ADAPTER_ASK, AGENT_CASE, AGENT_MANIFEST, CONTRACT_CASE, RUNTIME_MANIFEST};
 pub use draw::{DrawError, draw};
 pub use driver::{
-    AgentRun, CHAMBER, Call, Chamber, ChamberError, Happening, Identity, Interruption, Isolation, Spec, environment,
-    keep,
+    AgentRun, CHAMBER, Call, Chamber, ChamberError, Happening, Identity, Interruption, Isolation, RigOptions, Spec,
+    environment, keep,
 };
 pub use expect::{Evidence, everywhere, judge, unobservable};
 pub use expectation::{AcceptedCount, Expectation, Moment};
 pub use feature::{CompactorWay, Feature};
+pub use judged::Judged;
+pub use kinds::{BASELINE, CONFORMANCE_REPORT, conform_kinds};
 pub use manifest::{Argv, Attestation, CellWord, KnobWay, Manifest, Sight, UsageWay};
 pub use matcher::{AcceptedValue, Matcher, ValueType};
 pub use observation::{
-    AttemptSeen, CompactorSeen, EditSeen, EventSeen, FileSeen, Millis, Observation, OutputLine, ProcessEnd,
-    ProcessSeen, ReportSeen, StepSeen, UsageSeen,
+    AttemptSeen, CompactorSeen, EditSeen, EventSeen, FileSeen, Observation, OutputLine, ProcessEnd, ProcessSeen,
+    ReportSeen, StepSeen, UsageSeen,
 };
+pub use plot::Plot;
 pub use probe::{PHASE, probe};
-pub use profile::{CaseDocument, Head, ManifestDocument, Profile, Seen};
+pub use profile::{CaseDocument, Head, ManifestDocument, Profile};
 pub use proof::{RedCase, Row, differences, shortcomings, table};
 pub use proving::{Proof, ProofOptions, ProvingError, Tried, prove};
 pub use reason::Reason;
 pub use reproducer::{Dir, Reproducer};
-pub use rig::{AgentRig, RigOptions, identify, observe, withdraw};
+pub use rig::{AgentRig, identify, observe, withdraw};
+pub use rule::Rule;
 pub use runtime::RuntimeProfile;
+pub use seen::Seen;
 pub use selection::Selection;
+pub use setting::SettingReport;
 pub use situation::Situation;
-pub use story::{Broken, Guide, Plot, Rule, shrunk};
+pub use story::{Broken, Guide, shrunk};
 pub use suite::{
-    ADAPTER_ANSWER, ADAPTER_ASK, AGENT_CASE, AGENT_MANIFEST, BASELINE, CONFORMANCE_REPORT, CONTRACT_CASE,
     CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONTRACT_LEDGER, Candidate, CandidateError, Defects, FILL_IN, Files, Finding,
-    RUNTIME_MANIFEST, Suite, SuiteReadError, conform_kinds, line_hash, variant_folder,
+    Suite, SuiteReadError, line_hash, variant_folder,
 };
 pub use survey::{Listener, Progress, Rig, SurveyOptions, survey};
 pub use timeline::{MarkKind, TimelineMark};

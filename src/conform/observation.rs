@@ -6,8 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// Milliseconds since the case began, by the judge's monotonic clock.
-pub type Millis = u64;
+use crate::system::clock::Millis;
 
 /// What was seen of one case.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

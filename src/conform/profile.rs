@@ -1,5 +1,5 @@
-//! What differs between the profiles. Ledger, presuppositions, scheduling, the second try of a red, cells, reports and the
-//! proof of the judge are shared and ask only what stands here.
+//! What differs between the profiles before anything is seen. Ledger, presuppositions, scheduling, the second try of a red,
+//! cells, reports and the proof of the judge are shared and ask only what stands here and in `Judged`.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -8,21 +8,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{
-    Attestation, CellWord, Check, Clause, Column, CommandReport, Evidence, Outcome, ProfileName, Reason, SettingReport,
-    TimeMethod, TimelineMark,
-};
+use super::{Attestation, CellWord, Column, Draw, ProfileName, Reason, SettingReport, TimeMethod};
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
 
-/// A profile: what is judged, by which documents, from which observations.
+/// A profile: what is judged, and by which documents.
 pub trait Profile: Debug + Clone + Copy + PartialEq + Send + Sync + 'static {
     /// What the judge does, and what it must see.
     type Case: CaseDocument;
     /// How a candidate is plugged in.
     type Manifest: ManifestDocument;
-    /// What was seen of a case.
-    type Seen: Seen;
 
     /// Its name.
     const NAME: ProfileName;
@@ -30,23 +25,6 @@ pub trait Profile: Debug + Clone + Copy + PartialEq + Send + Sync + 'static {
     const CASE: &'static Kind;
     /// The kind of its manifests.
     const MANIFEST: &'static Kind;
-
-    /// Judges every expectation of a case. Never empty: a case that could not be judged yields the one check that says why.
-    fn judge(evidence: &Evidence<'_, Self>) -> Vec<Check>;
-
-    /// Why nothing of this case can be seen of a candidate with this manifest, if so: known before anything is run.
-    fn unobservable(case: &Self::Case, manifest: &Self::Manifest) -> Option<Check>;
-
-    /// Judges a case that is about every other: from what was seen of these, in their order. Never empty.
-    fn everywhere(
-        _case: &Self::Case,
-        _clause: &Clause,
-        _manifest: &Self::Manifest,
-        _all: &[(&Self::Case, &Self::Seen)],
-        _control: Option<&Self::Seen>,
-    ) -> Vec<Check> {
-        vec![Check::new(Outcome::HarnessError, Reason::RigFailed, "a case of its own", "this profile has no others")]
-    }
 
     /// The drawn stories of a seed, which are told beside the cases.
     #[must_use]
@@ -57,16 +35,6 @@ pub trait Profile: Debug + Clone + Copy + PartialEq + Send + Sync + 'static {
     /// Whether the manifest claims what a clause with `when: claimed` is about.
     fn claims(_case: &Self::Case, column: Column, manifest: &Self::Manifest) -> bool {
         manifest.claims().get(&column).is_some_and(|word| *word != CellWord::None)
-    }
-
-    /// What the case changed of the candidate's defaults, besides what its manifest always changes.
-    fn turned(_case: &Self::Case, _manifest: &Self::Manifest) -> Vec<SettingReport> {
-        Vec::new()
-    }
-
-    /// What was started, so that somebody can do the same by hand.
-    fn commands(_seen: &Self::Seen) -> Vec<CommandReport> {
-        Vec::new()
     }
 }
 
@@ -126,7 +94,7 @@ pub struct Head<'a> {
     /// How time passes.
     pub time: TimeMethod,
     /// The names that it draws.
-    pub drawn: &'a BTreeMap<String, super::Draw>,
+    pub drawn: &'a BTreeMap<String, Draw>,
 }
 
 /// A manifest, likewise.
@@ -160,29 +128,6 @@ pub trait ManifestDocument: Debug + Clone + PartialEq + Serialize + DeserializeO
 
     /// What is wrong with it that no schema can say.
     fn faults(&self) -> Vec<Diagnostic> {
-        Vec::new()
-    }
-}
-
-/// An observation, likewise.
-pub trait Seen: Debug + Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// That of a rig that failed.
-    fn broken(why: &str) -> Self;
-
-    /// Where the case's folder was kept.
-    fn kept(&self) -> Option<&str>;
-
-    /// The values that were drawn, by name.
-    fn drawn(&self) -> &BTreeMap<String, Value>;
-
-    /// Why the rig itself failed, if it did.
-    fn rig_error(&self) -> Option<&str>;
-
-    /// What happened, as marks on a line of time.
-    fn timeline(&self) -> Vec<TimelineMark>;
-
-    /// What the machine did not let the judge see.
-    fn unseen(&self) -> Vec<String> {
         Vec::new()
     }
 }

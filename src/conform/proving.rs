@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::survey::{Rig, SurveyOptions, survey};
 use super::{
-    Candidate, CandidateError, CaseDocument, Check, Column, Level, Outcome, Profile, Row, RuntimeReport, Selection,
+    Candidate, CandidateError, CaseDocument, Check, Column, Judged, Level, Outcome, Row, RuntimeReport, Selection,
     Suite, TimeMethod, Variant, VariantError, differences, shortcomings, table,
 };
 use crate::system::files;
@@ -124,7 +124,7 @@ impl Proof {
 ///
 /// # Errors
 /// [`ProvingError`]: above all an edit that does not fit its base, for a variant that is not what it says proves nothing.
-pub fn prove<P: Profile>(
+pub fn prove<P: Judged>(
     suite: &Suite<P>,
     variants: &[Variant],
     place: &Path,
@@ -157,7 +157,7 @@ pub fn prove<P: Profile>(
     Ok(proof)
 }
 
-fn run<P: Profile>(
+fn run<P: Judged>(
     suite: &Suite<P>,
     candidates: &[Candidate<P>],
     rig: &dyn Rig<P>,
@@ -171,13 +171,13 @@ fn run<P: Profile>(
 }
 
 /// The clause of the case that must kill a variant.
-fn clause_of<P: Profile>(suite: &Suite<P>, variant: &Variant) -> Option<String> {
+fn clause_of<P: Judged>(suite: &Suite<P>, variant: &Variant) -> Option<String> {
     let kill = variant.kills.as_ref()?;
     suite.cases.iter().map(CaseDocument::head).find(|head| head.id == kill.case).map(|head| head.clause.to_owned())
 }
 
 /// The column that a variant belongs to: that of its clause, or of the first clause that has its reading.
-fn column<P: Profile>(suite: &Suite<P>, variant: &Variant) -> Option<Column> {
+fn column<P: Judged>(suite: &Suite<P>, variant: &Variant) -> Option<Column> {
     if let Some(clause) = clause_of(suite, variant) {
         return suite.clause(&clause).map(|clause| clause.column);
     }
@@ -186,7 +186,7 @@ fn column<P: Profile>(suite: &Suite<P>, variant: &Variant) -> Option<Column> {
 }
 
 /// The variants of one column, or all of them.
-struct Group<'a, P: Profile> {
+struct Group<'a, P: Judged> {
     suite: &'a Suite<P>,
     place: &'a Path,
     rig: &'a dyn Rig<P>,
@@ -194,7 +194,7 @@ struct Group<'a, P: Profile> {
     column: Option<Column>,
 }
 
-impl<P: Profile> Group<'_, P> {
+impl<P: Judged> Group<'_, P> {
     fn try_all(&self, variants: &[&Variant], proof: &mut Proof) -> Result<(), ProvingError> {
         let bases: BTreeSet<&str> = variants.iter().map(|variant| variant.base.as_str()).collect();
         let mut candidates: Vec<_> = bases.iter().filter_map(|name| self.suite.candidate(name, self.place)).collect();

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::profile::{CaseDocument, Head, ManifestDocument, Profile, Seen};
-use super::suite::{CONTRACT_CASE, RUNTIME_MANIFEST};
+use super::profile::{CaseDocument, Head, ManifestDocument, Profile};
 use super::{
-    Attestation, Case, CellWord, Check, Clause, Column, Drive, Evidence, Expectation, Manifest, Observation,
-    ProfileName, Situation, Step, TimeMethod, TimelineMark, expect, situation, story, timeline,
+    Attestation, Case, CellWord, Column, Drive, Expectation, Manifest, ProfileName, Situation, Step, TimeMethod, plot,
+    situation,
 };
+use super::{CONTRACT_CASE, RUNTIME_MANIFEST};
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
 
@@ -20,37 +20,18 @@ pub struct RuntimeProfile;
 impl Profile for RuntimeProfile {
     type Case = Case;
     type Manifest = Manifest;
-    type Seen = Observation;
 
     const NAME: ProfileName = ProfileName::Runtime;
     const CASE: &'static Kind = &CONTRACT_CASE;
     const MANIFEST: &'static Kind = &RUNTIME_MANIFEST;
 
-    fn judge(evidence: &Evidence<'_>) -> Vec<Check> {
-        expect::judge(evidence)
-    }
-
-    fn everywhere(
-        case: &Case,
-        clause: &Clause,
-        manifest: &Manifest,
-        all: &[(&Case, &Observation)],
-        control: Option<&Observation>,
-    ) -> Vec<Check> {
-        expect::everywhere(case, clause, manifest, all, control)
-    }
-
     fn stories(seed: u64, count: usize) -> Vec<Case> {
-        story::stories(seed, count)
+        plot::stories(seed, count)
     }
 
     fn claims(case: &Case, column: Column, manifest: &Manifest) -> bool {
         let claimed = || manifest.claims.get(&column).is_some_and(|word| *word != CellWord::None);
         case.feature.map_or_else(claimed, |feature| manifest.features.contains(&feature))
-    }
-
-    fn unobservable(case: &Case, manifest: &Manifest) -> Option<Check> {
-        expect::unobservable(case, manifest)
     }
 }
 
@@ -94,7 +75,7 @@ impl CaseDocument for Case {
     fn measures_time(&self) -> bool {
         let waits = self.expect.iter().any(|it| matches!(it, Expectation::Backoff { .. }));
         // A story is held against a model for which it makes no difference that everything takes longer.
-        waits || self.time != TimeMethod::Real && story::Plot::number(&self.id).is_none()
+        waits || self.time != TimeMethod::Real && !self.is_story()
     }
 
     fn faults(&self) -> Vec<Diagnostic> {
@@ -117,6 +98,11 @@ impl CaseDocument for Case {
 }
 
 impl Case {
+    /// Whether it is a drawn story: it asks what the model asks, and nothing else.
+    pub(super) fn is_story(&self) -> bool {
+        !self.expect.is_empty() && self.expect.iter().all(|it| matches!(it, Expectation::Lawful(_)))
+    }
+
     /// Whether nothing is given and nothing is done.
     fn does_nothing(&self) -> bool {
         let given = self.config.is_empty() && self.files.is_empty() && self.knobs.is_empty() && self.draw.is_empty();
@@ -160,31 +146,5 @@ impl ManifestDocument for Manifest {
 
     fn install(&self) -> Option<&str> {
         self.install.as_deref()
-    }
-}
-
-impl Seen for Observation {
-    fn broken(why: &str) -> Self {
-        Self { rig_error: Some(why.to_owned()), ..Self::default() }
-    }
-
-    fn unseen(&self) -> Vec<String> {
-        self.unseen.iter().chain(&self.shared).cloned().collect()
-    }
-
-    fn kept(&self) -> Option<&str> {
-        self.kept.as_deref()
-    }
-
-    fn drawn(&self) -> &BTreeMap<String, Value> {
-        &self.drawn
-    }
-
-    fn rig_error(&self) -> Option<&str> {
-        self.rig_error.as_deref()
-    }
-
-    fn timeline(&self) -> Vec<TimelineMark> {
-        timeline::timeline(self)
     }
 }

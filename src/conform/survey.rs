@@ -15,7 +15,7 @@ use self::rated::Rated;
 use self::trial::Trial;
 use super::lane::{self, Task};
 use super::{
-    AgentCase, AgentObservation, AgentProfile, AgentRig, Candidate, Case, CaseReport, Identity, Observation, Profile,
+    AgentCase, AgentObservation, AgentProfile, AgentRig, Candidate, Case, CaseReport, Identity, Judged, Observation,
     RigOptions, RuntimeProfile, RuntimeReport, Selection, Suite, identify, observe,
 };
 
@@ -27,7 +27,7 @@ mod tests;
 mod trial;
 
 /// What a survey needs of the outside: programs that can be looked up and cases that can be done to them.
-pub trait Rig<P: Profile = RuntimeProfile>: Sync {
+pub trait Rig<P: Judged = RuntimeProfile>: Sync {
     /// Finds, and if need be makes, the program of a candidate.
     fn identify(&self, candidate: &Candidate<P>) -> Identity;
     /// Does a case to a candidate.
@@ -101,7 +101,7 @@ pub type Listener<'a> = &'a (dyn Fn(Progress<'_>) + Sync);
 
 /// Runs the suite against every candidate.
 #[must_use]
-pub fn survey<P: Profile>(
+pub fn survey<P: Judged>(
     suite: &Suite<P>,
     candidates: &[Candidate<P>],
     rig: &dyn Rig<P>,

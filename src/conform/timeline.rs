@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::observation::{AttemptSeen, FileSeen, Millis, Observation, ProcessEnd, StepSeen};
+use super::{AttemptSeen, FileSeen, Millis, Observation, ProcessEnd, StepSeen};
 use crate::contract::vocabulary;
 
 #[cfg(test)]

@@ -1,21 +1,21 @@
 //! A rig that somebody looks over the shoulder of: evidence is stored, drawn and traced here, and nowhere inside a survey.
 
-use super::{Candidate, Identity, Profile, Rig, RuntimeProfile, lane};
+use super::{Candidate, Identity, Judged, Profile, Rig, RuntimeProfile, lane};
 
 /// Is shown every observation as soon as it is made, and hands on what is judged.
 pub type Watch<'a, P = RuntimeProfile> =
-    &'a (dyn Fn(&Candidate<P>, &<P as Profile>::Case, <P as Profile>::Seen) -> <P as Profile>::Seen + Sync);
+    &'a (dyn Fn(&Candidate<P>, &<P as Profile>::Case, <P as Judged>::Seen) -> <P as Judged>::Seen + Sync);
 
 /// A rig whose observations somebody sees before they are judged. The case is the one whose scenario was done; its second
 /// observation is the second try of a red. Called from several threads.
-pub struct Watched<'a, P: Profile = RuntimeProfile> {
+pub struct Watched<'a, P: Judged = RuntimeProfile> {
     /// The rig.
     pub rig: &'a dyn Rig<P>,
     /// Who looks.
     pub watch: Watch<'a, P>,
 }
 
-impl<P: Profile> Rig<P> for Watched<'_, P> {
+impl<P: Judged> Rig<P> for Watched<'_, P> {
     fn identify(&self, candidate: &Candidate<P>) -> Identity {
         self.rig.identify(candidate)
     }

@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Unit};
 
+/// Milliseconds since something began, by the monotonic clock.
+pub type Millis = u64;
+
 /// One reading of both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {

@@ -10,7 +10,7 @@ use super::stored;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::{
-    AgentProfile, Bundle, BundleError, Files, Profile, ProfileName, RuntimeProfile, Verification, verify,
+    AgentProfile, Bundle, BundleError, Files, Judged, ProfileName, RuntimeProfile, Verification, verify,
 };
 use crate::policy::Redactor;
 use crate::system::env;
@@ -78,7 +78,7 @@ fn unreadable(error: BundleError, folder: &Path) -> Failure {
     Failure::new(ExitStatus::NoInput, error).hint(missing)
 }
 
-fn trusted<P: Profile>(wish: &Verify) -> Result<Files, Failure> {
+fn trusted<P: Judged>(wish: &Verify) -> Result<Files, Failure> {
     Ok(super::suite::open::<P>(wish.suite.as_deref())?.files().clone())
 }
 

@@ -6,16 +6,16 @@ use tempfile::TempDir;
 
 use super::suite::wrong;
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{Candidate, CandidateError, Profile, Suite};
+use crate::conform::{Candidate, CandidateError, Judged, Suite};
 use crate::system::scratch;
 
 /// Candidates, and the folder in which the bundled ones lie as long as this lives.
-pub(super) struct Candidates<P: Profile> {
+pub(super) struct Candidates<P: Judged> {
     pub(super) all: Vec<Candidate<P>>,
     _laid: TempDir,
 }
 
-impl<P: Profile> Candidates<P> {
+impl<P: Judged> Candidates<P> {
     /// The candidates that were named, or every bundled one.
     pub(super) fn gather(suite: &Suite<P>, names: &[String]) -> Result<Self, Failure> {
         let laid = scratch::folder("loa-candidates-").map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
@@ -29,7 +29,7 @@ impl<P: Profile> Candidates<P> {
     }
 }
 
-fn named<P: Profile>(suite: &Suite<P>, name: &str, laid: &Path) -> Result<Candidate<P>, Failure> {
+fn named<P: Judged>(suite: &Suite<P>, name: &str, laid: &Path) -> Result<Candidate<P>, Failure> {
     if !is_path(name) {
         let bundled: Vec<&str> = suite.bundled().collect();
         return suite.candidate(name, laid).ok_or_else(|| {

@@ -10,7 +10,7 @@ use super::suite;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::{
-    AgentProfile, CaseDocument, Clause, Finding, Profile, ProfileName, RuntimeProfile, Suite, line_hash,
+    AgentProfile, CaseDocument, Clause, Finding, Judged, ProfileName, RuntimeProfile, Suite, line_hash,
 };
 use crate::diag::Severity;
 use crate::diag::render::{Source, full};
@@ -26,7 +26,7 @@ pub(super) fn ledger(wish: &Ledger) -> Result<ExitStatus, Failure> {
     }
 }
 
-fn ledger_of<P: Profile>(wish: &Ledger) -> Result<ExitStatus, Failure> {
+fn ledger_of<P: Judged>(wish: &Ledger) -> Result<ExitStatus, Failure> {
     let suite = suite::open::<P>(wish.shown.place.suite.as_deref())?;
     match &wish.against {
         Some(path) => compared(&suite, path, wish.shown.json),
@@ -45,7 +45,7 @@ fn ledger_of<P: Profile>(wish: &Ledger) -> Result<ExitStatus, Failure> {
 }
 
 /// Which clauses rest on lines that the contract's text no longer has.
-fn compared<P: Profile>(suite: &Suite<P>, path: &Path, json: bool) -> Result<ExitStatus, Failure> {
+fn compared<P: Judged>(suite: &Suite<P>, path: &Path, json: bool) -> Result<ExitStatus, Failure> {
     let bytes = files::read(path, LONGEST).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
     let lines: BTreeSet<String> = String::from_utf8_lossy(&bytes).lines().map(line_hash).collect();
     let resting: Vec<&Clause> = suite.clauses.iter().filter(|clause| !clause.lines.is_empty()).collect();
@@ -81,7 +81,7 @@ pub(super) fn list(wish: &Shown) -> Result<ExitStatus, Failure> {
     }
 }
 
-fn list_of<P: Profile>(wish: &Shown) -> Result<ExitStatus, Failure> {
+fn list_of<P: Judged>(wish: &Shown) -> Result<ExitStatus, Failure> {
     let suite = suite::open::<P>(wish.place.suite.as_deref())?;
     let heads = || suite.cases.iter().map(CaseDocument::head);
     if wish.json {
@@ -105,7 +105,7 @@ pub(super) fn lint(wish: &Shown) -> Result<ExitStatus, Failure> {
     }
 }
 
-fn lint_of<P: Profile>(wish: &Shown) -> Result<ExitStatus, Failure> {
+fn lint_of<P: Judged>(wish: &Shown) -> Result<ExitStatus, Failure> {
     let beside = suite::being_written(P::NAME).filter(|_| wish.place.suite.is_none());
     if let Some(folder) = &beside {
         say(format_args!("{}: the suite that is written here; `--suite` names another", folder.display()));

@@ -10,7 +10,7 @@ use super::suite;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::{
-    AgentProfile, CaseDocument, Clause, Condition, Profile, ProfileName, RuntimeProfile, Suite, TimeMethod, Variant,
+    AgentProfile, CaseDocument, Clause, Condition, Judged, ProfileName, RuntimeProfile, Suite, TimeMethod, Variant,
 };
 use crate::diag::closest;
 
@@ -25,7 +25,7 @@ pub(super) fn explain(wish: &Explain) -> Result<ExitStatus, Failure> {
     }
 }
 
-fn explain_of<P: Profile>(wish: &Explain) -> Result<ExitStatus, Failure> {
+fn explain_of<P: Judged>(wish: &Explain) -> Result<ExitStatus, Failure> {
     let suite = suite::open::<P>(wish.shown.place.suite.as_deref())?;
     let clause = asked(&suite, &wish.clause)?;
     let variants = suite.variants().map_err(|error| Failure::new(ExitStatus::Config, error))?;
@@ -43,7 +43,7 @@ fn explain_of<P: Profile>(wish: &Explain) -> Result<ExitStatus, Failure> {
 }
 
 /// The clause that was asked for, by its own name or that of one of its cases.
-pub(super) fn asked<'a, P: Profile>(suite: &'a Suite<P>, name: &str) -> Result<&'a Clause, Failure> {
+pub(super) fn asked<'a, P: Judged>(suite: &'a Suite<P>, name: &str) -> Result<&'a Clause, Failure> {
     let wanted = name.to_uppercase();
     let of_case = || suite.cases.iter().map(CaseDocument::head).find(|head| head.id == name).map(|head| head.clause);
     if let Some(clause) = suite.clause(&wanted).or_else(|| suite.clause(of_case()?)) {
@@ -57,7 +57,7 @@ pub(super) fn asked<'a, P: Profile>(suite: &'a Suite<P>, name: &str) -> Result<&
 }
 
 /// A clause and everything around it.
-struct About<'a, P: Profile> {
+struct About<'a, P: Judged> {
     suite: &'a Suite<P>,
     clause: &'a Clause,
     /// Faulty variants that must die of one of its cases.
@@ -70,7 +70,7 @@ struct About<'a, P: Profile> {
     limits: BTreeSet<String>,
 }
 
-impl<'a, P: Profile> About<'a, P> {
+impl<'a, P: Judged> About<'a, P> {
     fn of(suite: &'a Suite<P>, clause: &'a Clause, variants: &'a [Variant]) -> Self {
         let cases: Vec<&P::Case> = suite.cases_of(&clause.id).collect();
         let mine = |id: &str| cases.iter().any(|case| case.head().id == id);

@@ -18,7 +18,7 @@ use super::trace::trace;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::{
-    AgentProfile, AgentRig, Candidate, CaseDocument, ConformanceReport, Host, Interruption, ManifestDocument, Profile,
+    AgentProfile, AgentRig, Candidate, CaseDocument, ConformanceReport, Host, Interruption, Judged, ManifestDocument,
     ProfileName, Recorder, Rig, RigOptions, RuntimeProfile, RuntimeReport, Suite, SurveyOptions, Watched, survey,
     withdraw,
 };
@@ -48,7 +48,7 @@ pub(super) fn score(wish: &Score) -> Result<ExitStatus, Failure> {
     }
 }
 
-fn scored<P: Profile, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R) -> Result<ExitStatus, Failure> {
+fn scored<P: Judged, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R) -> Result<ExitStatus, Failure> {
     let seed = wish.seed.unwrap_or_else(ids::seed);
     let suite = suite::open::<P>(wish.place.suite.as_deref())?.with_stories(seed, wish.stories);
     let known = wish.baseline.as_deref().map(Known::open).transpose()?;
@@ -95,7 +95,7 @@ fn scored<P: Profile, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R
 }
 
 /// Runs the suite, and shows, traces and stores what was asked for meanwhile.
-fn measured<P: Profile>(
+fn measured<P: Judged>(
     suite: &Suite<P>,
     candidates: &[Candidate<P>],
     rig: &dyn Rig<P>,
@@ -133,7 +133,7 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-fn assemble<P: Profile>(
+fn assemble<P: Judged>(
     suite: &Suite<P>,
     wish: &Score,
     seed: u64,

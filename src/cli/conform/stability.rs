@@ -15,8 +15,8 @@ use super::suite;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::{
-    AgentProfile, AgentRig, Interruption, Outcome, Profile, ProfileName, Rig, RigOptions, RuntimeProfile,
-    RuntimeReport, Selection, SurveyOptions, survey, withdraw,
+    AgentProfile, AgentRig, Interruption, Judged, Outcome, ProfileName, Rig, RigOptions, RuntimeProfile, RuntimeReport,
+    Selection, SurveyOptions, survey, withdraw,
 };
 use crate::system::process::Interrupt;
 use crate::system::{env, ids};
@@ -80,7 +80,7 @@ pub(super) fn stability(wish: &Stability) -> Result<ExitStatus, Failure> {
     }
 }
 
-fn repeated<P: Profile, R: Rig<P>>(wish: &Stability, rig: impl Fn(RigOptions) -> R) -> Result<ExitStatus, Failure> {
+fn repeated<P: Judged, R: Rig<P>>(wish: &Stability, rig: impl Fn(RigOptions) -> R) -> Result<ExitStatus, Failure> {
     let suite = suite::open::<P>(wish.place.suite.as_deref())?;
     let candidates = Candidates::gather(&suite, &wish.runtimes)?;
     let interruption = Interruption::listen();

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::console::say;
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{Files, Finding, Profile, ProfileName, Suite};
+use crate::conform::{Files, Finding, Judged, ProfileName, Suite};
 use crate::diag::render::{Source, full};
 
 /// The suite of a folder, or that of the program itself.
-pub(super) fn open<P: Profile>(folder: Option<&Path>) -> Result<Suite<P>, Failure> {
+pub(super) fn open<P: Judged>(folder: Option<&Path>) -> Result<Suite<P>, Failure> {
     let files = match folder {
         None => Files::bundled(P::NAME),
         Some(folder) => Files::in_folder(folder, P::NAME).map_err(|error| {

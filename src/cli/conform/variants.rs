@@ -9,7 +9,7 @@ use super::suite;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::{
-    AgentProfile, AgentRig, Column, Profile, ProfileName, Proof, ProofOptions, Rig, RigOptions, RuntimeProfile, Suite,
+    AgentProfile, AgentRig, Column, Judged, ProfileName, Proof, ProofOptions, Rig, RigOptions, RuntimeProfile, Suite,
     Tried, Variant, prove, withdraw,
 };
 use crate::diag::closest;
@@ -28,7 +28,7 @@ pub(super) fn variants(wish: &Variants) -> Result<ExitStatus, Failure> {
     }
 }
 
-fn proved<P: Profile>(wish: &Variants, seed: u64, rig: &dyn Rig<P>) -> Result<ExitStatus, Failure> {
+fn proved<P: Judged>(wish: &Variants, seed: u64, rig: &dyn Rig<P>) -> Result<ExitStatus, Failure> {
     let suite = suite::open::<P>(wish.place.suite.as_deref())?;
     let chosen = chosen(&suite, &wish.names)?;
     let place = scratch::folder("loa-variants-").map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
@@ -59,7 +59,7 @@ fn proved<P: Profile>(wish: &Variants, seed: u64, rig: &dyn Rig<P>) -> Result<Ex
 }
 
 /// The variants that were named, or all.
-fn chosen<P: Profile>(suite: &Suite<P>, names: &[String]) -> Result<Vec<Variant>, Failure> {
+fn chosen<P: Judged>(suite: &Suite<P>, names: &[String]) -> Result<Vec<Variant>, Failure> {
     let all = suite.variants().map_err(|error| Failure::new(ExitStatus::Config, error))?;
     if let Some(name) = names.iter().find(|name| all.iter().all(|it| it.variant != **name)) {
         let failure = Failure::new(ExitStatus::NoInput, format!("there is no variant `{name}`"));

@@ -22,7 +22,7 @@ pub(in crate::conform) struct Turned {
 
 impl Turned {
     /// For the report, in one line.
-    pub(super) fn in_words(&self) -> String {
+    pub(in crate::conform) fn in_words(&self) -> String {
         let env = self.env.iter().map(|(name, value)| format!("{name}={value}"));
         let json = self.json.iter().map(|(path, value)| format!("{path}: {value}"));
         let dropped = self.unset.iter().chain(&self.drop).map(|word| format!("without {word}"));
@@ -51,11 +51,11 @@ impl AgentKnobWay {
 
 impl QuotaLogin {
     /// The login of a case whose model says that a quota is used up: only an account that has one is told so by the vendor.
-    pub(super) fn of<'m>(case: &AgentCase, manifest: &'m AgentManifest) -> Option<&'m Self> {
+    pub(in crate::conform) fn of<'m>(case: &AgentCase, manifest: &'m AgentManifest) -> Option<&'m Self> {
         manifest.quota_login.as_ref().filter(|_| tells_a_quota(&case.model))
     }
 
-    pub(super) fn set(&self) -> Turned {
+    pub(in crate::conform) fn set(&self) -> Turned {
         Turned { env: self.env.clone(), unset: self.unset.clone(), ..Turned::default() }
     }
 }

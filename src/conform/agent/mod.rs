@@ -5,13 +5,13 @@
 //! ([`AgentObservation`]), and what that proves.
 
 mod case;
-mod expect;
+pub(in crate::conform) mod expect;
 mod expectation;
 mod knob;
 mod manifest;
 mod observation;
 mod profile;
-mod repeat;
+pub(in crate::conform) mod repeat;
 mod stream;
 
 pub use case::{

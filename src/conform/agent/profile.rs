@@ -5,14 +5,11 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::Value;
 
-use super::{
-    AgentCase, AgentExpectation, AgentManifest, AgentObservation, AgentStep, Errand, QuotaLogin, Setting, WhichFolder,
-    expect, repeat,
-};
-use crate::conform::suite::{AGENT_CASE, AGENT_MANIFEST};
+use super::{AgentCase, AgentExpectation, AgentManifest, AgentStep, Errand, Setting, WhichFolder};
+use crate::conform::{AGENT_CASE, AGENT_MANIFEST};
 use crate::conform::{
-    Attestation, CaseDocument, CellWord, Check, Column, CommandReport, Draw, Evidence, Head, ManifestDocument, Profile,
-    ProfileName, Reason, Seen, SettingReport, TimeMethod, TimelineMark,
+    Attestation, CaseDocument, CellWord, Column, Draw, Head, ManifestDocument, Profile, ProfileName, Reason,
+    SettingReport, TimeMethod,
 };
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
@@ -24,37 +21,10 @@ pub struct AgentProfile;
 impl Profile for AgentProfile {
     type Case = AgentCase;
     type Manifest = AgentManifest;
-    type Seen = AgentObservation;
 
     const NAME: ProfileName = ProfileName::Agent;
     const CASE: &'static Kind = &AGENT_CASE;
     const MANIFEST: &'static Kind = &AGENT_MANIFEST;
-
-    fn judge(evidence: &Evidence<'_, Self>) -> Vec<Check> {
-        expect::judge(evidence)
-    }
-
-    fn unobservable(case: &AgentCase, manifest: &AgentManifest) -> Option<Check> {
-        expect::unobservable(case, manifest)
-    }
-
-    fn turned(case: &AgentCase, manifest: &AgentManifest) -> Vec<SettingReport> {
-        let turned = case.knobs.iter().filter_map(|(knob, value)| {
-            let way = manifest.knobs.get(knob)?;
-            let why = format!("the case sets {knob} to {value}");
-            Some(SettingReport { what: way.set(value).in_words(), default: way.default.clone(), why })
-        });
-        let login = QuotaLogin::of(case, manifest).map(|login| SettingReport {
-            what: login.set().in_words(),
-            default: "the login of every other case".to_owned(),
-            why: login.why.clone(),
-        });
-        login.into_iter().chain(turned).collect()
-    }
-
-    fn commands(seen: &AgentObservation) -> Vec<CommandReport> {
-        repeat::commands(seen)
-    }
 }
 
 impl CaseDocument for AgentCase {
@@ -284,31 +254,5 @@ impl Setting {
     fn what(&self) -> String {
         let env = self.env.iter().map(|(name, value)| format!("{name}={value}"));
         env.chain(self.flag.clone()).chain(self.file.clone()).collect::<Vec<_>>().join(" ")
-    }
-}
-
-impl Seen for AgentObservation {
-    fn broken(why: &str) -> Self {
-        Self { rig_error: Some(why.to_owned()), ..Self::default() }
-    }
-
-    fn kept(&self) -> Option<&str> {
-        self.kept.as_deref()
-    }
-
-    fn drawn(&self) -> &BTreeMap<String, Value> {
-        &self.drawn
-    }
-
-    fn rig_error(&self) -> Option<&str> {
-        self.rig_error.as_deref()
-    }
-
-    fn timeline(&self) -> Vec<TimelineMark> {
-        repeat::timeline(self)
-    }
-
-    fn unseen(&self) -> Vec<String> {
-        self.unseen.clone()
     }
 }

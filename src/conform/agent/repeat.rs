@@ -3,13 +3,15 @@
 use super::{AgentEnd, AgentObservation, AgentStepSeen};
 use crate::conform::model::{By, RequestSeen};
 use crate::conform::timeline::bounded;
-use crate::conform::{CommandReport, MarkKind, TimelineMark};
+use crate::conform::{CommandReport, MarkKind, Seen, TimelineMark};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// How many requests are listed of one command.
 const LISTED: usize = 12;
 
 /// The commands of a case, in order.
-pub(super) fn commands(seen: &AgentObservation) -> Vec<CommandReport> {
+pub(in crate::conform) fn commands(seen: &AgentObservation) -> Vec<CommandReport> {
     all(seen).filter(|step| !step.argv.is_empty()).map(command).collect()
 }
 
@@ -78,5 +80,31 @@ pub(super) fn in_words(end: &AgentEnd) -> String {
         AgentEnd::OutOfTime => "it did not end within the step's limit".to_owned(),
         AgentEnd::NotStarted(why) => format!("it could not be started: {why}"),
         AgentEnd::NotAsked(why) => format!("it was not started: {why}"),
+    }
+}
+
+impl Seen for AgentObservation {
+    fn broken(why: &str) -> Self {
+        Self { rig_error: Some(why.to_owned()), ..Self::default() }
+    }
+
+    fn kept(&self) -> Option<&str> {
+        self.kept.as_deref()
+    }
+
+    fn drawn(&self) -> &BTreeMap<String, Value> {
+        &self.drawn
+    }
+
+    fn rig_error(&self) -> Option<&str> {
+        self.rig_error.as_deref()
+    }
+
+    fn timeline(&self) -> Vec<TimelineMark> {
+        timeline(self)
+    }
+
+    fn unseen(&self) -> Vec<String> {
+        self.unseen.clone()
     }
 }

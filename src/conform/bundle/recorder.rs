@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::contents::{BundleError, CONTENTS, Contents, REPORT};
 use super::exhibit::{Exhibit, place};
 use crate::conform::suite::sha256;
-use crate::conform::{Candidate, CaseDocument, ManifestDocument, Profile, Seen, Suite};
+use crate::conform::{Candidate, CaseDocument, Judged, ManifestDocument, Seen, Suite};
 use crate::system::files::{self, FileError, Privacy};
 
 /// Takes out of a text what must not be written down.
@@ -37,7 +37,7 @@ impl<'a> Recorder<'a> {
     ///
     /// # Errors
     /// [`BundleError`].
-    pub fn begin<P: Profile>(
+    pub fn begin<P: Judged>(
         folder: &Path,
         suite: &Suite<P>,
         candidates: &[Candidate<P>],
@@ -67,7 +67,7 @@ impl<'a> Recorder<'a> {
     ///
     /// # Panics
     /// Never: what is stored was made of JSON.
-    pub fn take<P: Profile>(&self, candidate: &Candidate<P>, case: &P::Case, seen: &P::Seen) -> P::Seen {
+    pub fn take<P: Judged>(&self, candidate: &Candidate<P>, case: &P::Case, seen: &P::Seen) -> P::Seen {
         let (runtime, case) = (candidate.manifest.name().to_owned(), case.head().id.to_owned());
         let seen = match self.redacted::<P>(seen) {
             Ok(seen) => seen,
@@ -90,7 +90,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// What was seen, as a reader of the bundle will read it.
-    fn redacted<P: Profile>(&self, seen: &P::Seen) -> serde_json::Result<P::Seen> {
+    fn redacted<P: Judged>(&self, seen: &P::Seen) -> serde_json::Result<P::Seen> {
         let mut value = serde_json::to_value(seen)?;
         redact(&mut value, self.redact);
         serde_json::from_str(&value.to_string())
@@ -128,7 +128,7 @@ pub(super) fn manifest(name: &str) -> Utf8PathBuf {
 }
 
 /// Whether a candidate can stand in a bundle.
-fn fit<P: Profile>(
+fn fit<P: Judged>(
     candidate: &Candidate<P>,
     names: &mut BTreeSet<String>,
     redact: Redact<'_>,

@@ -5,23 +5,23 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::exhibit::{Label, place};
-use crate::conform::{Candidate, CaseDocument, ConformanceReport, Identity, ManifestDocument, Profile, Rig, Seen};
+use crate::conform::{Candidate, CaseDocument, ConformanceReport, Identity, Judged, ManifestDocument, Rig, Seen};
 
 /// The observations of a bundle, and which of them were asked for.
-pub(super) struct Replay<'a, P: Profile> {
+pub(super) struct Replay<'a, P: Judged> {
     pub(super) seen: BTreeMap<Label, P::Seen>,
     pub(super) stated: &'a ConformanceReport,
     pub(super) asked: Mutex<BTreeSet<Label>>,
 }
 
-impl<P: Profile> Replay<'_, P> {
+impl<P: Judged> Replay<'_, P> {
     /// What was asked for so far, found or not.
     pub(super) fn asked(&self) -> MutexGuard<'_, BTreeSet<Label>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<P: Profile> Rig<P> for Replay<'_, P> {
+impl<P: Judged> Rig<P> for Replay<'_, P> {
     /// What the report says: which program it was, no bundle can show.
     fn identify(&self, candidate: &Candidate<P>) -> Identity {
         let stated = self.stated.runtime(candidate.manifest.name());

@@ -12,7 +12,7 @@ use super::recorder::manifest;
 use super::replay::Replay;
 use crate::conform::suite::Files;
 use crate::conform::{
-    Candidate, CaseReport, ClauseReport, ConformanceReport, ManifestDocument, Profile, Reason, RuntimeReport, Seen,
+    Candidate, CaseReport, ClauseReport, ConformanceReport, Judged, ManifestDocument, Reason, RuntimeReport, Seen,
     Suite, SurveyOptions, draw, survey,
 };
 
@@ -34,7 +34,7 @@ pub struct Verification {
 /// Computes every verdict and cell of a bundle again. `trusted` is the suite that the reader trusts: usually the program's
 /// own, since a bundle that brings its own law can make anything green.
 #[must_use]
-pub fn verify<P: Profile>(bundle: &Bundle, report: &ConformanceReport, trusted: &Files) -> Verification {
+pub fn verify<P: Judged>(bundle: &Bundle, report: &ConformanceReport, trusted: &Files) -> Verification {
     let mut found = bundle.unlisted();
     let mut done = Verification {
         discrepancies: Vec::new(),
@@ -68,7 +68,7 @@ pub fn verify<P: Profile>(bundle: &Bundle, report: &ConformanceReport, trusted: 
 }
 
 /// The suite of the bundle, when it can be read at all.
-fn suite_of<P: Profile>(
+fn suite_of<P: Judged>(
     bundle: &Bundle,
     report: &ConformanceReport,
     trusted: &Files,
@@ -117,7 +117,7 @@ fn strange(files: &Files, trusted: &Files) -> Vec<Discrepancy> {
 }
 
 /// The candidates of the report, from the manifests of the bundle.
-fn candidates<P: Profile>(
+fn candidates<P: Judged>(
     bundle: &Bundle,
     report: &ConformanceReport,
     found: &mut Vec<Discrepancy>,
@@ -160,7 +160,7 @@ fn candidates<P: Profile>(
 }
 
 /// Every observation of the bundle that is what its name says.
-fn observations<P: Profile>(
+fn observations<P: Judged>(
     bundle: &Bundle,
     report: &ConformanceReport,
     suite: &Suite<P>,
@@ -183,7 +183,7 @@ fn observations<P: Profile>(
 }
 
 /// Where an observation is not what its place and the report say.
-fn misplaced<P: Profile>(
+fn misplaced<P: Judged>(
     file: &Utf8PathBuf,
     exhibit: &Exhibit<P::Seen>,
     report: &ConformanceReport,
@@ -224,7 +224,7 @@ fn misplaced<P: Profile>(
 }
 
 /// Observations that no verdict rests on, and verdicts without any.
-fn unused<P: Profile>(replay: &Replay<'_, P>) -> Vec<Discrepancy> {
+fn unused<P: Judged>(replay: &Replay<'_, P>) -> Vec<Discrepancy> {
     let asked = replay.asked();
     let about = |label: &Label, flaw, stated: &str, came: &str| {
         Discrepancy::about(place(label), flaw, stated, came).of(&label.0).in_case(&label.1)

@@ -9,10 +9,10 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::options::RigOptions;
 use super::program::Places;
 use crate::conform::agent::{Turned, knob_environment, merge, turned};
 use crate::conform::model::{Model, Options, Route, Script, Step as Answer};
-use crate::conform::rig::RigOptions;
 use crate::conform::workspace::quoted;
 use crate::conform::{AgentCase, AgentExpectation, AgentManifest, Errand, Millis, Spoilt, WhichFolder, names};
 use crate::system::clock::{self, Moment};

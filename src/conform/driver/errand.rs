@@ -11,10 +11,10 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::bench::{Bench, said};
 use super::chamber::{AgentRun, Call, Happening, Isolation, Spec, environment};
+use super::options::RigOptions;
 use super::program::Places;
 use crate::conform::agent::session;
 use crate::conform::draw::draw;
-use crate::conform::rig::RigOptions;
 use crate::conform::{
     AgentCase, AgentEnd, AgentManifest, AgentObservation, AgentStep, AgentStepSeen, Disturbance, Errand, Millis,
     Occasion, OutputLine, SignalSent, WhichSession,

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use super::adapter::Adapter;
 use super::chamber::{Chamber, Isolation, Spec};
+use super::options::RigOptions;
 use super::program::{Places, accelerated, judge_keys};
 use super::record::Record;
 use super::stage::{Reached, Stage};
@@ -21,7 +22,6 @@ use super::verb::Watch;
 use super::work::Way;
 use crate::conform::draw::{Script, draw};
 use crate::conform::journal::Footprint;
-use crate::conform::rig::RigOptions;
 use crate::conform::sighting;
 use crate::conform::transcript::Transcript;
 use crate::conform::workspace::Lab;

@@ -9,7 +9,7 @@ use super::Evidence;
 use super::control::Usual;
 use super::document::clip;
 use super::report::{ended, words};
-use crate::conform::situation::accused;
+use crate::conform::occurrence::accused;
 use crate::conform::{Check, Millis, OutputLine, ProcessEnd, Reason};
 
 /// The first line of what is printed when a program breaks down, by the runtimes of common languages, by shells and by

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::Evidence;
 use super::document::clip;
-use crate::conform::situation::accused;
+use crate::conform::occurrence::accused;
 use crate::conform::{OutputLine, ReportSeen};
 
 /// Why a pattern of the manifest does not count.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::Evidence;
 use super::judge::{check, conditional};
-use crate::conform::situation::Occurrence;
+use crate::conform::occurrence::Occurrence;
 use crate::conform::{Case, Check, Clause, Expectation, Manifest, Observation, Outcome, Plot, Reason};
 
 /// Judges a case that is about every other: one check an expectation. Cases of which nothing is known count for nothing.

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::conform::{Act, AttemptSeen, Clause, Millis, OutputLine, Profile, RuntimeProfile, StepSeen, WayIn, names};
+use crate::conform::{Act, AttemptSeen, Clause, Judged, Millis, OutputLine, RuntimeProfile, StepSeen, WayIn, names};
 
 /// One case, the clause that it judges, the candidate's manifest, and what was seen.
 #[derive(Debug, Clone, Copy)]
-pub struct Evidence<'a, P: Profile = RuntimeProfile> {
+pub struct Evidence<'a, P: Judged = RuntimeProfile> {
     /// The case.
     pub case: &'a P::Case,
     /// The clause, for its readings.

@@ -6,7 +6,7 @@ use super::Evidence;
 use super::control::{self, Refusal, Usual, unfounded};
 use super::document::{clip, show};
 use super::matcher::{Fields, Mismatch, Scene, Taken};
-use crate::conform::situation::accused;
+use crate::conform::occurrence::accused;
 use crate::conform::{AttemptSeen, Check, Millis, OutputLine, Reason, ReportSeen};
 
 /// Where no report was found.

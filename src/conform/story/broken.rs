@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Plot, Rule, findings};
-use crate::conform::{Case, Expectation, Observation, RuntimeProfile, Suite};
+use super::findings;
+use crate::conform::{Case, Expectation, Observation, Plot, Rule, RuntimeProfile, Suite};
 
 /// The rule that was broken, and what was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]

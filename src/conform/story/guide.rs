@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 
-use super::Plot;
-use crate::conform::{AttemptSeen, Observation, ProcessEnd};
+use crate::conform::{AttemptSeen, Observation, Plot, ProcessEnd};
 
 /// What was seen so far, and the plots in which it was.
 #[derive(Debug)]

@@ -5,8 +5,6 @@
 mod broken;
 mod guide;
 mod model;
-mod plot;
-mod rule;
 mod shrink;
 #[cfg(test)]
 mod tests;
@@ -14,7 +12,4 @@ mod tests;
 pub use broken::Broken;
 pub use guide::Guide;
 pub(super) use model::{Finding, findings};
-pub use plot::Plot;
-pub(super) use plot::stories;
-pub use rule::Rule;
 pub use shrink::shrunk;

@@ -6,10 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::Rule;
-use super::plot::HARD_LIMIT;
 use crate::conform::draw::Script;
-use crate::conform::{Act, AttemptSeen, Case, Drive, Knob, Millis, Observation, ProcessEnd, Step, StepSeen};
+use crate::conform::plot::HARD_LIMIT;
+use crate::conform::{Act, AttemptSeen, Case, Drive, Knob, Millis, Observation, ProcessEnd, Rule, Step, StepSeen};
 use crate::contract::{Phase, ResolutionAction};
 use crate::diag::{Budget, Format, documents};
 

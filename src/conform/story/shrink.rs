@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::Plot;
+use crate::conform::Plot;
 
 /// Leaves out of a plot whatever is not needed for it to show the fault. `first` tells stories, `at_once` of them at the same
 /// time, and says which is the first that shows it; so many stories are told as `tries` says, at most.

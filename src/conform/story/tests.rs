@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::{Plot, Rule, findings};
+use super::findings;
 use crate::conform::{
-    Act, AttemptSeen, Case, Drive, FileSeen, Knob, Observation, ProcessEnd, ReportSeen, Step, StepSeen,
+    Act, AttemptSeen, Case, Drive, FileSeen, Knob, Observation, Plot, ProcessEnd, ReportSeen, Rule, Step, StepSeen,
 };
 use crate::contract::{Phase, ResolutionAction};
 

@@ -12,9 +12,7 @@ pub use advice::FILL_IN;
 pub use bundle::{Files, SuiteReadError, line_hash, variant_folder};
 pub(super) use bundle::{Limits, hash_of, sha256, walk};
 pub use candidate::{Candidate, CandidateError};
-pub use kinds::{
-    ADAPTER_ANSWER, ADAPTER_ASK, AGENT_CASE, AGENT_MANIFEST, BASELINE, CONFORMANCE_REPORT, CONTRACT_CASE,
-    CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONTRACT_LEDGER, Defects, RUNTIME_MANIFEST, conform_kinds,
-};
+pub(super) use kinds::clause;
+pub use kinds::{CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONTRACT_LEDGER, Defects};
 pub(super) use load::matches;
 pub use load::{Finding, Suite};

@@ -3,12 +3,12 @@
 use super::trial::{Trial, report};
 use super::{Listener, Progress, Rig};
 use crate::conform::lane::{self, Task};
-use crate::conform::{CaseDocument, Check, ManifestDocument, Outcome, Profile};
+use crate::conform::{CaseDocument, Check, Judged, ManifestDocument, Outcome};
 
 /// So many observations that break a rule are made again, before it counts as flaky.
 const MOST_REPEATED: usize = 3;
 
-impl<P: Profile> Trial<'_, P> {
+impl<P: Judged> Trial<'_, P> {
     /// The first open case of this kind, once no other is open.
     pub(super) fn everywhere(&self, candidate: usize) -> Option<Task> {
         let is_everywhere = |index: &usize| self.suite.cases[*index].is_everywhere();

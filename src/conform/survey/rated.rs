@@ -6,7 +6,7 @@ use jiff::civil::Date;
 
 use super::SurveyOptions;
 use super::trial::Trial;
-use crate::conform::{Cell, ClauseReport, Column, Level, ManifestDocument, Outcome, Profile, RuntimeReport};
+use crate::conform::{Cell, ClauseReport, Column, Judged, Level, ManifestDocument, Outcome, RuntimeReport};
 use crate::system::clock;
 
 /// By what cells are earned, besides outcomes.
@@ -28,7 +28,7 @@ impl Rated {
     }
 }
 
-impl<P: Profile> Trial<'_, P> {
+impl<P: Judged> Trial<'_, P> {
     pub(super) fn into_report(mut self, rated: &Rated) -> RuntimeReport {
         let cells = if self.identity.problem.is_some() { BTreeMap::new() } else { self.cells(rated) };
         let outcomes: Vec<Outcome> = self.suite.clauses.iter().map(|clause| self.outcome(&clause.id)).collect();

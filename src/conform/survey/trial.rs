@@ -6,13 +6,13 @@ use super::again::{confirm, deserves_another};
 use super::{Listener, Progress, Rig};
 use crate::conform::lane::{self, Task};
 use crate::conform::{
-    Candidate, CaseDocument, CaseReport, Check, Clause, Condition, Evidence, Identity, ManifestDocument, Outcome,
-    Profile, Reason, Seen, Suite, timeline,
+    Candidate, CaseDocument, CaseReport, Check, Clause, Condition, Evidence, Identity, Judged, ManifestDocument,
+    Outcome, Reason, Seen, Suite, timeline,
 };
 use crate::system::clock;
 
 /// One candidate on its way through the suite.
-pub(super) struct Trial<'a, P: Profile> {
+pub(super) struct Trial<'a, P: Judged> {
     pub(super) suite: &'a Suite<P>,
     pub(super) candidate: &'a Candidate<P>,
     pub(super) identity: Identity,
@@ -31,7 +31,7 @@ pub(super) struct Trial<'a, P: Profile> {
     pub(super) elapsed_ms: u64,
 }
 
-impl<'a, P: Profile> Trial<'a, P> {
+impl<'a, P: Judged> Trial<'a, P> {
     pub(super) fn begin(
         suite: &'a Suite<P>,
         candidate: &'a Candidate<P>,

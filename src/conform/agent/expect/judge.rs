@@ -6,7 +6,7 @@ use crate::conform::model::{Answered, RequestSeen, is_shell};
 use crate::conform::{Check, Outcome, Reason};
 
 /// Judges every expectation of a case. Never empty: a case that could not be judged yields the one check that says why.
-pub(in crate::conform::agent) fn judge(evidence: &Evidence<'_>) -> Vec<Check> {
+pub(in crate::conform) fn judge(evidence: &Evidence<'_>) -> Vec<Check> {
     if let Some(check) = unjudgeable(evidence) {
         return vec![check];
     }

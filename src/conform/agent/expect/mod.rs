@@ -15,8 +15,8 @@ mod told;
 mod tools;
 mod unobservable;
 
-pub(super) use judge::judge;
-pub(super) use unobservable::unobservable;
+pub(in crate::conform) use judge::judge;
+pub(in crate::conform) use unobservable::unobservable;
 
 use super::{AgentProfile, AgentStepSeen};
 

@@ -6,7 +6,7 @@ use crate::conform::{Check, Reason, TimeMethod};
 
 /// Why nothing of this case can be seen of an agent with this manifest, if so: a verb, a knob or a place to look at is
 /// missing.
-pub(in crate::conform::agent) fn unobservable(case: &AgentCase, manifest: &AgentManifest) -> Option<Check> {
+pub(in crate::conform) fn unobservable(case: &AgentCase, manifest: &AgentManifest) -> Option<Check> {
     let resumes = case.steps.iter().any(|step| matches!(step, AgentStep::Resume(_)));
     if resumes && manifest.resume.is_none() {
         return Some(Check::not_observed(Reason::NoVerb, "a manifest with `resume`", "it has none"));

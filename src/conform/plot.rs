@@ -7,9 +7,8 @@ use std::fmt;
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use super::Rule;
-use crate::conform::draw::seed_of;
-use crate::conform::{Act, Case, Drive, Expectation, Knob, Step, TimeMethod};
+use super::draw::seed_of;
+use super::{Act, Case, Drive, Expectation, Knob, Rule, Step, TimeMethod};
 use crate::contract::{Phase, ResolutionAction};
 
 /// How the identifier of a story begins.
@@ -198,12 +197,12 @@ impl fmt::Display for Incident {
 }
 
 /// The stories of a seed, numbered from 1.
-pub(in crate::conform) fn stories(seed: u64, count: usize) -> Vec<Case> {
+pub(super) fn stories(seed: u64, count: usize) -> Vec<Case> {
     (1..=count).map(|number| Plot::of(seed, number).case(&name(number))).collect()
 }
 
 /// The identifier of a story.
-pub(in crate::conform) fn name(number: usize) -> String {
+pub(super) fn name(number: usize) -> String {
     format!("{PREFIX}{number:03}")
 }
 
