@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assert_cmd::assert::OutputAssertExt;
-use loa::conform::{
-    ADAPTER_ANSWER, ADAPTER_ASK, Candidate, Case, CaseReport, Evidence, Files, Manifest, MarkKind, Observation,
-    Outcome, ProcessEnd, ProfileName, Reason, RigOptions, RuntimeProfile, RuntimeReport, Selection, Suite,
-    SurveyOptions, judge, observe, survey,
-};
+use loa::conform::judge::{Evidence, Outcome, judge};
+use loa::conform::observe::{MarkKind, Observation, ProcessEnd, RigOptions, observe};
+use loa::conform::score::{CaseReport, RuntimeReport, SurveyOptions, survey};
+use loa::conform::spec::{ADAPTER_ANSWER, ADAPTER_ASK, Case, Manifest, ProfileName, Reason, RuntimeProfile};
+use loa::conform::suite::{Candidate, Files, Selection, Suite};
 use loa::diag::Budget;
 use loa::schema::Checker;
 use predicates::prelude::PredicateBooleanExt;
@@ -255,7 +255,7 @@ fn a_command_goes_before_the_adapter() {
     assert_eq!(seen.steps[1].argv, ["echo", "{}"]);
     assert_eq!(behind.asked().len(), 1);
     let manifest: Manifest = serde_json::from_value(json!({ "runtime": "x", "version": ["true"] })).expect("plain");
-    let none = loa::conform::identify(&manifest, Path::new("/"), Path::new("/judge"));
+    let none = loa::conform::observe::identify(&manifest, Path::new("/"), Path::new("/judge"));
     assert!(none.problem.expect("one").contains("neither `run` nor `adapter`"));
 }
 

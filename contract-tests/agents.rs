@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use loa::conform::{
-    AgentProfile, AgentRig, Candidate, Check, Files, Outcome, ProfileName, RigOptions, Row, RuntimeReport, Selection,
-    Suite, SurveyOptions, Variant, differences, shortcomings, survey, table,
-};
+use loa::conform::judge::{Check, Outcome};
+use loa::conform::observe::{AgentRig, RigOptions};
+use loa::conform::score::{Row, RuntimeReport, SurveyOptions, differences, shortcomings, survey, table};
+use loa::conform::spec::{AgentProfile, ProfileName};
+use loa::conform::suite::{Candidate, Files, Selection, Suite, Variant};
 
 fn fixtures(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)

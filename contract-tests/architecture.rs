@@ -43,7 +43,7 @@ const MAY_AWAIT: &[&str] = &[
     "runner/stage",
     "backend",
     "stream",
-    "conform/driver",
+    "conform/observe/driver",
     "conform/model",
     "monitor/app",
     "hub/server",
@@ -395,12 +395,20 @@ const RUNNER: &[&str] = &[
     "human",
 ];
 
-/// The names of the runner's rooms that a file names, also by what the runner re-exports of them.
-fn rooms_named(path: &str, text: &str, exported: &BTreeMap<String, String>) -> BTreeSet<String> {
+/// The rooms of the judge, the lowest first: each names only those before it.
+const JUDGE: &[&str] = &["model", "spec", "suite", "observe", "judge", "score"];
+
+/// The names of the rooms of a part of the house that one of its files names, also by what the part re-exports of them.
+fn rooms_named(
+    part: &str,
+    rooms: &[&str],
+    (path, text): (&str, &str),
+    exported: &BTreeMap<String, String>,
+) -> BTreeSet<String> {
     let below = path.trim_end_matches("/mod.rs").trim_end_matches(".rs").matches('/').count();
     let up = "super::".repeat(below);
     let mut named = BTreeSet::new();
-    for prefix in ["crate::runner::", up.as_str()] {
+    for prefix in [format!("crate::{part}::").as_str(), up.as_str()] {
         for (at, _) in text.match_indices(prefix) {
             // `super::super::x` is not `super::x`.
             if prefix == up && (text[..at].ends_with("super::") || text[at + prefix.len()..].starts_with("super::")) {
@@ -414,11 +422,34 @@ fn rooms_named(path: &str, text: &str, exported: &BTreeMap<String, String>) -> B
             for word in words.split(',') {
                 let word = word.trim().split("::").next().unwrap_or_default();
                 let room = exported.get(word).map_or(word, String::as_str);
-                named.extend(RUNNER.contains(&room).then(|| room.to_owned()));
+                named.extend(rooms.contains(&room).then(|| room.to_owned()));
             }
         }
     }
     named
+}
+
+/// The files of a part of the house name only rooms of it that stand before their own, or their own.
+fn names_only_those_before(part: &str, rooms: &[&str]) {
+    let sources = sources();
+    let hub = sources.iter().find(|(path, _)| *path == format!("{part}/mod.rs"));
+    let exported = exports(&hub.expect("the part's own file").1);
+    let place = |room: &str| rooms.iter().position(|it| *it == room);
+    let inside = |path: &str| path.starts_with(&format!("{part}/")) && !path.ends_with("tests.rs");
+    let mut arrows = 0;
+    for (path, text) in sources.iter().filter(|(path, _)| inside(path)) {
+        let room = path.split('/').nth(1).unwrap_or_default().trim_end_matches(".rs");
+        if room == "mod" {
+            continue;
+        }
+        let here = place(room).unwrap_or_else(|| panic!("src/{path} is in no room of {part} that has a place"));
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for named in rooms_named(part, rooms, (path, code), &exported) {
+            arrows += usize::from(named != room);
+            assert!(place(&named) <= Some(here), "src/{path}: `{room}` names `{named}`, which comes after it");
+        }
+    }
+    assert!(arrows > 30, "only {arrows} arrows were seen");
 }
 
 /// No circle of files in the runner.
@@ -426,23 +457,18 @@ fn rooms_named(path: &str, text: &str, exported: &BTreeMap<String, String>) -> B
 fn the_rooms_of_the_runner_name_only_those_before_them() {
     let sources = sources();
     let (_, hub) = sources.iter().find(|(path, _)| path == "runner/mod.rs").expect("the runner");
-    let exported = exports(hub);
-    assert_eq!(exported.get("RunError").map(String::as_str), Some("error"), "{exported:?}");
-    let place = |room: &str| RUNNER.iter().position(|it| *it == room);
-    let mut arrows = 0;
-    for (path, text) in sources.iter().filter(|(path, _)| path.starts_with("runner/") && !path.ends_with("tests.rs")) {
-        let room = path.split('/').nth(1).unwrap_or_default().trim_end_matches(".rs");
-        if room == "mod" {
-            continue;
-        }
-        let here = place(room).unwrap_or_else(|| panic!("src/{path} is in no room of the runner that has a place"));
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        for named in rooms_named(path, code, &exported) {
-            arrows += usize::from(named != room);
-            assert!(place(&named) <= Some(here), "src/{path}: `{room}` names `{named}`, which comes after it");
-        }
-    }
-    assert!(arrows > 30, "only {arrows} arrows were seen");
+    assert_eq!(exports(hub).get("RunError").map(String::as_str), Some("error"));
+    names_only_those_before("runner", RUNNER);
+}
+
+/// Nor in the judge, which has no module that hands out everything.
+#[test]
+fn the_rooms_of_the_judge_name_only_those_before_them() {
+    let sources = sources();
+    let (_, hub) = sources.iter().find(|(path, _)| path == "conform/mod.rs").expect("the judge");
+    let code: Vec<&str> = hub.lines().filter(|line| !line.starts_with("//") && !line.is_empty()).collect();
+    assert!(code.iter().all(|line| line.starts_with("pub mod ")) && code.len() == JUDGE.len(), "{code:?}");
+    names_only_those_before("conform", JUDGE);
 }
 
 /// What a file of a folder names of it: its other files, also by what the folder re-exports of them; `mod` is the folder.
@@ -627,9 +653,9 @@ const VECTORS: &[(&str, &str, &str)] = &[
     ("policy/exit.rs", "pub(crate) fn f() {}", ""),
     ("policy/exit.rs", "use crate::Engine;", "no room of the house"),
     ("diag/yaml.rs", "use crate::contract::Phase;", "`diag` names `contract`"),
-    ("conform/rig.rs", "use crate::system::clock;", ""),
-    ("conform/rig.rs", "use crate::policy::Backoff;", "`conform` names `policy`"),
-    ("conform/rig.rs", "use crate::store::Layout;", "`conform` names `store`"),
+    ("conform/observe/rig.rs", "use crate::system::clock;", ""),
+    ("conform/observe/rig.rs", "use crate::policy::Backoff;", "`conform` names `policy`"),
+    ("conform/observe/rig.rs", "use crate::store::Layout;", "`conform` names `store`"),
     ("runner/stage/attempt.rs", "async fn f() { g().await }", ""),
     ("runner/decide/mod.rs", "async fn f() { g().await }", "waits"),
     ("policy/exit.rs", "async fn f() { g().await }", "waits"),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use loa::conform::{AgentRun, Call, Happening, Isolation, Spec, environment};
+use loa::conform::observe::{AgentRun, Call, Happening, Isolation, Spec, environment};
 use loa::system::process::{ProcessExit, Stream};
 use rustix::process::Signal;
 use tempfile::TempDir;
@@ -257,7 +257,7 @@ fn the_judges_own_death_leaves_nothing() {
 #[test]
 #[ignore = "started by `no_agent_calls_out`"]
 fn inside_a_network_of_its_own() {
-    loa::conform::withdraw().expect("loopback");
+    loa::conform::observe::withdraw().expect("loopback");
     block_on(async {
         assert!(Isolation::here().await.network, "there is a way out");
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("loopback");

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use assert_cmd::assert::OutputAssertExt;
 use assert_cmd::cargo::CommandCargoExt;
 use camino::Utf8PathBuf;
-use loa::conform::{
-    Candidate, Case, Cell, Clause, Evidence, Files, Identity, Manifest, Observation, Outcome, ProfileName, Reason,
-    RedCase, Rig, Row, RuntimeProfile, RuntimeReport, Suite, SurveyOptions, Variant, differences, judge, shortcomings,
-    survey,
-};
+use loa::conform::judge::{Evidence, Outcome, judge};
+use loa::conform::observe::{Identity, Observation};
+use loa::conform::score::{Cell, RedCase, Rig, Row, RuntimeReport, SurveyOptions, differences, shortcomings, survey};
+use loa::conform::spec::{Case, Clause, Manifest, ProfileName, Reason, RuntimeProfile};
+use loa::conform::suite::{Candidate, Files, Suite, Variant};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ fn f03_what_is_not_seen_is_no_pass() {
 /// A level without a single requirement was kept to a hundred percent.
 #[test]
 fn f04_a_cell_of_nothing_is_not_full() {
-    use loa::conform::CellWord;
+    use loa::conform::spec::CellWord;
     let cell = |musts: &[(&str, Outcome)]| Cell::of(musts, &[], jiff::civil::date(2026, 1, 1)).word;
     assert_eq!(cell(&[("X-001", Outcome::Pass)]), CellWord::Full);
     for outcomes in [&[][..], &[("X-001", Outcome::NotApplicable)], &[("X-001", Outcome::Untested)]] {

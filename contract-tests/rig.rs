@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use loa::conform::{Case, Manifest, Observation, ProcessEnd, RigOptions, observe};
+use loa::conform::observe::{Observation, ProcessEnd, RigOptions, observe};
+use loa::conform::spec::{Case, Manifest};
 use serde_json::{Value, json};
 
 /// Every runtime below begins with this: `plan` prints `id command` a line.

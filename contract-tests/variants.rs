@@ -3,7 +3,10 @@
 
 use std::path::PathBuf;
 
-use loa::conform::{Files, ProfileName, ProofOptions, RigOptions, RuntimeProfile, Suite, prove};
+use loa::conform::observe::RigOptions;
+use loa::conform::score::{ProofOptions, prove};
+use loa::conform::spec::{ProfileName, RuntimeProfile};
+use loa::conform::suite::{Files, Suite};
 
 fn suite() -> Suite {
     Suite::<RuntimeProfile>::load(Files::bundled(ProfileName::Runtime))

@@ -11,7 +11,7 @@
 //! ```text
 //! 7  cli        the only place that prints, parses arguments and chooses an exit code
 //! 6  report     one report value, one renderer a format
-//! 5  conform    ledger, cases, probe, driver, observation, verdicts, cells
+//! 5  conform    model, spec, suite, observe, judge, score: six rooms, each naming only those before it
 //! 5  backend    adapters behind the Backend port: one agent program each
 //! 4  runner     the engine: attempts, gates, remediation, resume, escalation; the Backend port
 //! 3  store      RunStore, the port: the journal under a lease; its projections: checkpoints, reports

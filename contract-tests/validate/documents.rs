@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use camino::Utf8Path;
+use loa::conform::{score, spec, suite};
 use loa::diag::{Budget, Diagnostic};
 use loa::schema::{self, Checker, Kind};
-use loa::{conform, contract, runner};
+use loa::{contract, runner};
 
 use super::{files, root};
 
@@ -63,15 +64,15 @@ fn valid_documents_are_read_into_their_types() {
     reads::<contract::MemoryDocument>(&schema::MEMORY);
     reads::<contract::TrajectoryLine>(&schema::TRAJECTORY);
     reads::<contract::Message>(&schema::MESSAGES);
-    reads::<conform::Manifest>(&conform::RUNTIME_MANIFEST);
-    reads::<conform::AdapterAsk>(&conform::ADAPTER_ASK);
-    reads::<conform::AdapterAnswer>(&conform::ADAPTER_ANSWER);
-    reads::<conform::Case>(&conform::CONTRACT_CASE);
-    reads::<conform::AgentManifest>(&conform::AGENT_MANIFEST);
-    reads::<conform::AgentCase>(&conform::AGENT_CASE);
-    reads::<conform::Claims>(&conform::CONTRACT_CLAIMS);
-    reads::<Vec<conform::Clause>>(&conform::CONTRACT_LEDGER);
-    reads::<conform::ConformanceReport>(&conform::CONFORMANCE_REPORT);
+    reads::<spec::Manifest>(&spec::RUNTIME_MANIFEST);
+    reads::<spec::AdapterAsk>(&spec::ADAPTER_ASK);
+    reads::<spec::AdapterAnswer>(&spec::ADAPTER_ANSWER);
+    reads::<spec::Case>(&spec::CONTRACT_CASE);
+    reads::<spec::AgentManifest>(&spec::AGENT_MANIFEST);
+    reads::<spec::AgentCase>(&spec::AGENT_CASE);
+    reads::<spec::Claims>(&suite::CONTRACT_CLAIMS);
+    reads::<Vec<spec::Clause>>(&suite::CONTRACT_LEDGER);
+    reads::<score::ConformanceReport>(&score::CONFORMANCE_REPORT);
     reads::<runner::PlanDocument>(&runner::PLAN);
     reads::<runner::ResolutionDocument>(&runner::RESOLUTION);
     reads::<loa::events::AgentActivity>(&loa::events::AGENT_EVENT);

@@ -4,7 +4,8 @@
 use std::sync::LazyLock;
 
 use camino::Utf8Path;
-use loa::conform::{self, model};
+use loa::conform::model;
+use loa::conform::{score, spec, suite};
 use loa::diag::render::{Checked, Shape, Summary, Tool};
 use loa::diag::{Budget, Diagnostic, Document, Format, Node, Place, Value, documents};
 use loa::schema::Checker;
@@ -60,17 +61,17 @@ pub(crate) fn read_as(kind: &str, value: &serde_json::Value) -> Result<(), serde
         "plan" => typed::<runner::PlanDocument>(value),
         "resolution" => typed::<runner::ResolutionDocument>(value),
         "agent-event" => typed::<loa::events::AgentActivity>(value),
-        "runtime-manifest" => typed::<conform::Manifest>(value),
-        "adapter-ask" => typed::<conform::AdapterAsk>(value),
-        "adapter-answer" => typed::<conform::AdapterAnswer>(value),
-        "contract-case" => typed::<conform::Case>(value),
-        "agent-manifest" => typed::<conform::AgentManifest>(value),
-        "agent-case" => typed::<conform::AgentCase>(value),
-        "contract-claims" => typed::<conform::Claims>(value),
-        "contract-ledger" => typed::<Vec<conform::Clause>>(value),
-        "contract-defects" => typed::<conform::Defects>(value),
-        "baseline" => typed::<conform::Baseline>(value),
-        "conformance-report" => typed::<conform::ConformanceReport>(value),
+        "runtime-manifest" => typed::<spec::Manifest>(value),
+        "adapter-ask" => typed::<spec::AdapterAsk>(value),
+        "adapter-answer" => typed::<spec::AdapterAnswer>(value),
+        "contract-case" => typed::<spec::Case>(value),
+        "agent-manifest" => typed::<spec::AgentManifest>(value),
+        "agent-case" => typed::<spec::AgentCase>(value),
+        "contract-claims" => typed::<spec::Claims>(value),
+        "contract-ledger" => typed::<Vec<spec::Clause>>(value),
+        "contract-defects" => typed::<suite::Defects>(value),
+        "baseline" => typed::<score::Baseline>(value),
+        "conformance-report" => typed::<score::ConformanceReport>(value),
         "model-script" => typed::<model::Script>(value),
         unknown => panic!("the type of {unknown} is not told here"),
     }

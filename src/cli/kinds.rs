@@ -1,6 +1,6 @@
 //! Every kind of document that the programs know; each module that owns a type lists its kinds here, in one line.
 
-use crate::conform::conform_kinds;
+use crate::conform::score::conform_kinds;
 use crate::schema::{Kind, contract_kinds};
 use crate::{config, events, runner};
 

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use maud::html as escaped;
 
 use super::table;
-use crate::conform::{Cell, CellWord, Column, ConformanceReport, RuntimeReport};
+use crate::conform::score::{Cell, ConformanceReport, RuntimeReport};
+use crate::conform::spec::{CellWord, Column};
 
 /// What makes a badge old.
 #[derive(Debug, Clone, Copy)]

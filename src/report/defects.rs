@@ -2,7 +2,7 @@
 //! be read, and a sentence that would mend it.
 
 use super::table::put;
-use crate::conform::{Clause, Defect, Reading};
+use crate::conform::spec::{Clause, Defect, Reading};
 
 /// The page, in Markdown.
 #[must_use]

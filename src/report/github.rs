@@ -3,7 +3,9 @@
 //! GitHub shows ten errors and ten warnings of a step; the others stand in its log.
 
 use super::terminal::red;
-use crate::conform::{CaseReport, ConformanceReport, Outcome, ProfileName, RuntimeReport};
+use crate::conform::judge::Outcome;
+use crate::conform::score::{CaseReport, ConformanceReport, RuntimeReport};
+use crate::conform::spec::ProfileName;
 use crate::diag::render::annotation;
 
 /// One command a line; nothing where everything was kept.

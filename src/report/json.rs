@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
-use crate::conform::ConformanceReport;
+use crate::conform::score::ConformanceReport;
 
 /// What stands inside so many brackets stands on one line. The list of a case's checks is the eighth: report, runtimes, one,
 /// its clauses, one, its cases, one, its checks.

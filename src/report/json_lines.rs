@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::conform::{CaseReport, ClauseReport, ConformanceReport, Outcome, RuntimeReport};
+use crate::conform::judge::Outcome;
+use crate::conform::score::{CaseReport, ClauseReport, ConformanceReport, RuntimeReport};
 
 /// The lines.
 ///

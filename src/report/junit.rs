@@ -9,7 +9,9 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::table;
 use super::terminal::red;
-use crate::conform::{CaseReport, Check, ClauseReport, Column, ConformanceReport, Outcome, Reason, RuntimeReport};
+use crate::conform::judge::{Check, Outcome};
+use crate::conform::score::{CaseReport, ClauseReport, ConformanceReport, RuntimeReport};
+use crate::conform::spec::{Column, Reason};
 
 /// The XML.
 ///

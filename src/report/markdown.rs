@@ -1,7 +1,8 @@
 //! The report in Markdown, and the tables of it that stand in the README between markers.
 
 use super::table::{self, put};
-use crate::conform::{ConformanceReport, ProfileName, RuntimeReport};
+use crate::conform::score::{ConformanceReport, RuntimeReport};
+use crate::conform::spec::ProfileName;
 
 /// The names of the tables that a README holds, between `<!-- loa:NAME -->` and `<!-- /loa:NAME -->`; the last one only
 /// where agents were measured.

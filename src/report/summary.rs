@@ -3,7 +3,8 @@
 use super::markdown::{escaped, provenance, rows};
 use super::table::{self, put};
 use super::terminal::red;
-use crate::conform::{ConformanceReport, Outcome, RuntimeReport};
+use crate::conform::judge::Outcome;
+use crate::conform::score::{ConformanceReport, RuntimeReport};
 
 /// How many reds of a runtime are told in full.
 const TOLD: usize = 20;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use crate::conform::{
-    CaseReport, Check, Claim, Clause, Column, CommandReport, ConformanceReport, Outcome, Plot, ProfileName, Reason,
-    RuntimeReport, SettingReport,
-};
+use crate::conform::judge::{Check, Outcome};
+use crate::conform::observe::CommandReport;
+use crate::conform::score::{CaseReport, ConformanceReport, RuntimeReport};
+use crate::conform::spec::{Claim, Clause, Column, Plot, ProfileName, Reason, SettingReport};
 
 /// Adds to a text.
 pub(super) fn put(text: &mut String, arguments: fmt::Arguments<'_>) {

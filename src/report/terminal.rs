@@ -4,7 +4,9 @@
 use anstyle::{AnsiColor, Style};
 
 use super::table::{self, put};
-use crate::conform::{CaseReport, Check, Claim, Clause, ConformanceReport, Outcome, RuntimeReport, TimeMethod};
+use crate::conform::judge::{Check, Outcome};
+use crate::conform::score::{CaseReport, ConformanceReport, RuntimeReport};
+use crate::conform::spec::{Claim, Clause, TimeMethod};
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();

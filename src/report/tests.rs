@@ -3,7 +3,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::conform::{ConformanceReport, Outcome, Reason};
+use crate::conform::judge::Outcome;
+use crate::conform::score::ConformanceReport;
+use crate::conform::spec::Reason;
 
 fn report() -> ConformanceReport {
     let check = json!({"outcome": "fail", "reason": "started-too-rarely", "expected": "design to start 4 times or 3 (C-01b)",
@@ -189,7 +191,7 @@ fn json_lines_end_with_a_footer_that_counts_them() {
     let footer = lines.last().expect("a footer");
     assert_eq!((&footer["record"], &footer["lines"]), (&json!("end"), &json!(lines.len())));
     let case = lines.iter().find(|line| line["outcome"] == "fail").expect("the red one");
-    let read: crate::conform::CaseReport = serde_json::from_value(case["case"].clone()).expect("a case");
+    let read: crate::conform::score::CaseReport = serde_json::from_value(case["case"].clone()).expect("a case");
     assert_eq!(read.id, "exit-003-retried");
 }
 
@@ -332,6 +334,6 @@ fn the_defects_of_the_contract_with_every_reading() {
             "cost": "A start.", "ours": ours, "proposal": "Say one."})
     };
     let list = json!([defect("C-01", None), defect("C-36", Some("As defined here."))]);
-    let list: Vec<crate::conform::Defect> = serde_json::from_value(list).expect("defects");
+    let list: Vec<crate::conform::spec::Defect> = serde_json::from_value(list).expect("defects");
     insta::assert_snapshot!(defects(&list, &report().ledger, "a contract"));
 }

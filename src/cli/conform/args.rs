@@ -13,7 +13,8 @@ use super::repro::Repro;
 use super::skeleton::NewRuntime;
 use super::stability::Stability;
 use crate::cli::exit::SHARED_CODES;
-use crate::conform::{Column, Level, ProfileName, Selection};
+use crate::conform::spec::{Column, Level, ProfileName};
+use crate::conform::suite::Selection;
 use crate::contract::UnknownWord;
 
 /// Drives any runtime as a black box and scores it against Loa's runtime contract, clause by clause

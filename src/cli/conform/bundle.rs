@@ -9,9 +9,10 @@ use serde_json::json;
 use super::stored;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{
-    AgentProfile, Bundle, BundleError, Files, Judged, ProfileName, RuntimeProfile, Verification, verify,
-};
+use crate::conform::judge::Judged;
+use crate::conform::score::{Bundle, BundleError, Verification, verify};
+use crate::conform::spec::{AgentProfile, ProfileName, RuntimeProfile};
+use crate::conform::suite::Files;
 use crate::policy::Redactor;
 use crate::system::env;
 

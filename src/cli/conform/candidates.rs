@@ -6,7 +6,8 @@ use tempfile::TempDir;
 
 use super::suite::wrong;
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{Candidate, CandidateError, Judged, Suite};
+use crate::conform::judge::Judged;
+use crate::conform::suite::{Candidate, CandidateError, Suite};
 use crate::system::scratch;
 
 /// Candidates, and the folder in which the bundled ones lie as long as this lives.

@@ -8,7 +8,8 @@ use clap::Args;
 use super::stored;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{Comparison, ConformanceReport, Outcome, UnionError};
+use crate::conform::judge::Outcome;
+use crate::conform::score::{Comparison, ConformanceReport, UnionError};
 use crate::report;
 
 #[derive(Debug, Args)]

@@ -9,9 +9,9 @@ use super::args::{Ledger, Shown};
 use super::suite;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{
-    AgentProfile, CaseDocument, Clause, Finding, Judged, ProfileName, RuntimeProfile, Suite, line_hash,
-};
+use crate::conform::judge::Judged;
+use crate::conform::spec::{AgentProfile, CaseDocument, Clause, ProfileName, RuntimeProfile};
+use crate::conform::suite::{Finding, Suite, line_hash};
 use crate::diag::Severity;
 use crate::diag::render::{Source, full};
 use crate::system::files;

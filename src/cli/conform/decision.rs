@@ -1,10 +1,9 @@
 //! Which exit code a report deserves.
 
 use crate::cli::ExitStatus;
-use crate::conform::{
-    CaseReport, CellWord, ClaimWord, ClauseReport, ConformanceReport, Level, Outcome, ProfileName, Reason,
-    RuntimeReport,
-};
+use crate::conform::judge::Outcome;
+use crate::conform::score::{CaseReport, ClauseReport, ConformanceReport, RuntimeReport};
+use crate::conform::spec::{CellWord, ClaimWord, Level, ProfileName, Reason};
 use crate::system::process::Interrupt;
 
 /// What was asked for.

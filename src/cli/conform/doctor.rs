@@ -9,7 +9,8 @@ use super::candidates::Candidates;
 use super::suite;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{Health, Interruption, RigOptions, RuntimeProfile, Symptom, checkup, identify, observe, trials};
+use crate::conform::observe::{Health, Interruption, RigOptions, Symptom, checkup, identify, observe, trials};
+use crate::conform::spec::RuntimeProfile;
 use crate::system::env;
 
 #[derive(Debug, Args)]

@@ -9,9 +9,9 @@ use super::data::printed;
 use super::suite;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{
-    AgentProfile, CaseDocument, Clause, Condition, Judged, ProfileName, RuntimeProfile, Suite, TimeMethod, Variant,
-};
+use crate::conform::judge::Judged;
+use crate::conform::spec::{AgentProfile, CaseDocument, Clause, Condition, ProfileName, RuntimeProfile, TimeMethod};
+use crate::conform::suite::{Suite, Variant};
 use crate::diag::closest;
 
 /// The pages that explain the expectations, with what each does not establish.

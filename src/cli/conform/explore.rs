@@ -13,9 +13,11 @@ use super::score::jobs;
 use super::suite;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{
-    Broken, Candidate, Guide, Interruption, Observation, Plot, Rig, RigOptions, Rule, RuntimeProfile, Suite, shrunk,
-};
+use crate::conform::judge::{Broken, Guide, shrunk};
+use crate::conform::observe::{Interruption, Observation, RigOptions};
+use crate::conform::score::Rig;
+use crate::conform::spec::{Plot, Rule, RuntimeProfile};
+use crate::conform::suite::{Candidate, Suite};
 use crate::system::files::{self, Privacy};
 use crate::system::process::Interrupt;
 use crate::system::{clock, env, ids};

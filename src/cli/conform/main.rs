@@ -9,7 +9,7 @@ use super::{
 };
 use crate::cli::defect::guarded;
 use crate::cli::{finish, parse};
-use crate::conform::{CHAMBER, PHASE, keep, probe};
+use crate::conform::observe::{CHAMBER, PHASE, keep, probe};
 
 /// Runs `loa-conform` on the process's own arguments.
 ///

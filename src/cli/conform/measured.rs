@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::args::Measured;
 use super::stored;
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{AgentProfile, ConformanceReport, RuntimeProfile};
+use crate::conform::score::ConformanceReport;
+use crate::conform::spec::{AgentProfile, RuntimeProfile};
 use crate::system::files;
 
 /// What was measured, and is still true of the suite.

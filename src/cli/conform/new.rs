@@ -9,7 +9,8 @@ use super::data::printed;
 use super::suite;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{Clause, Column, FILL_IN, Level, ProfileName, RuntimeProfile, Suite, variant_folder};
+use crate::conform::spec::{Clause, Column, Level, ProfileName, RuntimeProfile};
+use crate::conform::suite::{FILL_IN, Suite, variant_folder};
 use crate::diag::closest;
 use crate::system::files::{self, Privacy};
 

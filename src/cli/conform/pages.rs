@@ -6,7 +6,9 @@ use super::args::Pages;
 use super::measured::Reports;
 use super::stored::{LONGEST, document};
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{CONTRACT_DEFECTS, ConformanceReport, Defects, RuntimeProfile, unmatched};
+use crate::conform::score::ConformanceReport;
+use crate::conform::spec::{RuntimeProfile, unmatched};
+use crate::conform::suite::{CONTRACT_DEFECTS, Defects};
 use crate::report::{self, Chapter};
 use crate::system::files::{self, Privacy};
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::console::say;
-use crate::conform::{Identity, Outcome, Progress};
+use crate::conform::judge::Outcome;
+use crate::conform::observe::Identity;
+use crate::conform::score::Progress;
 use crate::system::clock::{self, Moment};
 use crate::system::env;
 

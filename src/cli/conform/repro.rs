@@ -10,7 +10,9 @@ use super::stored;
 use super::suite;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{CaseDocument, ConformanceReport, Dir, ProfileName, Reproducer, RuntimeProfile, Suite, Verb};
+use crate::conform::score::{ConformanceReport, Dir, Reproducer};
+use crate::conform::spec::{CaseDocument, ProfileName, RuntimeProfile, Verb};
+use crate::conform::suite::Suite;
 use crate::diag::closest;
 use crate::system::{env, ids, scratch};
 

@@ -17,11 +17,11 @@ use super::suite;
 use super::trace::trace;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{
-    AgentProfile, AgentRig, Candidate, CaseDocument, ConformanceReport, Host, Interruption, Judged, ManifestDocument,
-    ProfileName, Recorder, Rig, RigOptions, RuntimeProfile, RuntimeReport, Suite, SurveyOptions, Watched, survey,
-    withdraw,
-};
+use crate::conform::judge::Judged;
+use crate::conform::observe::{AgentRig, Interruption, RigOptions, withdraw};
+use crate::conform::score::{ConformanceReport, Host, Recorder, Rig, RuntimeReport, SurveyOptions, Watched, survey};
+use crate::conform::spec::{AgentProfile, CaseDocument, ManifestDocument, ProfileName, RuntimeProfile};
+use crate::conform::suite::{Candidate, Suite};
 use crate::report;
 use crate::system::{clock, env, files, ids, isolation};
 

@@ -14,10 +14,11 @@ use super::score::jobs;
 use super::suite;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{
-    AgentProfile, AgentRig, Interruption, Judged, Outcome, ProfileName, Rig, RigOptions, RuntimeProfile, RuntimeReport,
-    Selection, SurveyOptions, survey, withdraw,
-};
+use crate::conform::judge::{Judged, Outcome};
+use crate::conform::observe::{AgentRig, Interruption, RigOptions, withdraw};
+use crate::conform::score::{Rig, RuntimeReport, SurveyOptions, survey};
+use crate::conform::spec::{AgentProfile, ProfileName, RuntimeProfile};
+use crate::conform::suite::Selection;
 use crate::system::process::Interrupt;
 use crate::system::{env, ids};
 

@@ -6,7 +6,8 @@ use camino::Utf8Path;
 use serde::de::DeserializeOwned;
 
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{CONFORMANCE_REPORT, ConformanceReport, Finding};
+use crate::conform::score::{CONFORMANCE_REPORT, ConformanceReport};
+use crate::conform::suite::Finding;
 use crate::diag::Budget;
 use crate::schema::{Checker, Kind};
 use crate::system::files;

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::console::say;
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{Files, Finding, Judged, ProfileName, Suite};
+use crate::conform::judge::Judged;
+use crate::conform::spec::ProfileName;
+use crate::conform::suite::{Files, Finding, Suite};
 use crate::diag::render::{Source, full};
 
 /// The suite of a folder, or that of the program itself.

@@ -1,7 +1,7 @@
 //! `--trace`: what happened in a case, on stderr, as soon as the case is over.
 
 use crate::cli::console::say;
-use crate::conform::{Seen, TimelineMark};
+use crate::conform::observe::{Seen, TimelineMark};
 
 /// Says every event of a case. One call of `say` a case, so that cases done at once do not mix.
 pub(super) fn trace(runtime: &str, case: &str, seen: &impl Seen) {

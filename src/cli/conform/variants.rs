@@ -8,10 +8,11 @@ use super::args::Variants;
 use super::suite;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::{
-    AgentProfile, AgentRig, Column, Judged, ProfileName, Proof, ProofOptions, Rig, RigOptions, RuntimeProfile, Suite,
-    Tried, Variant, prove, withdraw,
-};
+use crate::conform::judge::Judged;
+use crate::conform::observe::{AgentRig, RigOptions, withdraw};
+use crate::conform::score::{Proof, ProofOptions, Rig, Tried, prove};
+use crate::conform::spec::{AgentProfile, Column, ProfileName, RuntimeProfile};
+use crate::conform::suite::{Suite, Variant};
 use crate::diag::closest;
 use crate::system::{env, ids, scratch};
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::seen::{Prompt, RequestSeen};
-use crate::conform::Millis;
+use crate::system::clock::Millis;
 use crate::system::clock::{self, Moment};
 
 /// Bytes of what was said that are kept; requests beyond are recorded without it, and say so.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Dialect, Usage};
-use crate::conform::Millis;
 use crate::contract::vocabulary;
+use crate::system::clock::Millis;
 
 /// One request, in the order in which they were understood.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,8 @@ use std::path::Path;
 use camino::Utf8PathBuf;
 
 use super::load::{Finding, Suite};
-use crate::conform::{CaseDocument, Level, Profile, TimeMethod, Variant, VariantError};
+use super::{Variant, VariantError};
+use crate::conform::spec::{CaseDocument, Level, Profile, TimeMethod};
 use crate::diag::{Diagnostic, closest};
 
 /// What stands where a scaffold leaves something to its author.

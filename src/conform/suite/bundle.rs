@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
 
-use crate::conform::ProfileName;
+use crate::conform::spec::ProfileName;
 use crate::system::files::{self, FileError};
 use crate::system::scratch::{self, ScratchError};
 

@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::bundle::sha256;
 use super::load::{Finding, Suite};
-use crate::conform::{Profile, RuntimeProfile};
+use crate::conform::spec::{Profile, RuntimeProfile};
 use crate::diag::Budget;
 use crate::schema::Checker;
 use crate::system::files::{self, FileError};

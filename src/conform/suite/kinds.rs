@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::conform::{Claims, Clause, Defect};
+use crate::conform::spec::{Claims, Clause, Defect};
 use crate::schema::{Kind, Marks};
 
 /// The rows of one column of the ledger.

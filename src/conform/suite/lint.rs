@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 use serde_json::Value;
 
 use super::load::Parts;
-use crate::conform::{CaseDocument, Column, ManifestDocument, Profile, names};
+use crate::conform::spec::{CaseDocument, Column, ManifestDocument, Profile, names};
 use crate::diag::{Diagnostic, closest};
 
 #[cfg(test)]

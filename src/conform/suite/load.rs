@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::de::DeserializeOwned;
 
+use super::Selection;
 use super::bundle::Files;
 use super::kinds::{CONTRACT_CLAIMS, CONTRACT_LEDGER, Ledger};
 use super::lint;
-use crate::conform::{CaseDocument, Claims, Clause, ManifestDocument, Profile, RuntimeProfile, Selection};
+use crate::conform::spec::{CaseDocument, Claims, Clause, ManifestDocument, Profile, RuntimeProfile};
 use crate::diag::{Budget, Diagnostic, Severity};
 use crate::schema::Checker;
 

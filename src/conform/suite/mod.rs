@@ -7,6 +7,8 @@ mod candidate;
 mod kinds;
 mod lint;
 mod load;
+mod selection;
+mod variant;
 
 pub use advice::FILL_IN;
 pub use bundle::{Files, SuiteReadError, line_hash, variant_folder};
@@ -16,3 +18,5 @@ pub(super) use kinds::clause;
 pub use kinds::{CONTRACT_CLAIMS, CONTRACT_DEFECTS, CONTRACT_LEDGER, Defects};
 pub(super) use load::matches;
 pub use load::{Finding, Suite};
+pub use selection::Selection;
+pub use variant::{Change, Kill, Variant, VariantError};

@@ -4,7 +4,8 @@ use maud::{Markup, html as markup};
 
 use super::picture::Pictures;
 use super::{Chapter, anchor, runtime};
-use crate::conform::{Cell, CellWord, ClaimWord, Column, ConformanceReport, ProfileName, RuntimeReport};
+use crate::conform::score::{Cell, ConformanceReport, RuntimeReport};
+use crate::conform::spec::{CellWord, ClaimWord, Column, ProfileName};
 use crate::report::table;
 
 /// What the marks of a timeline mean; each says more to a pointer that rests on it.

@@ -12,7 +12,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use sha2::{Digest, Sha256};
 
 use super::table;
-use crate::conform::{Column, ConformanceReport, Level, Outcome};
+use crate::conform::judge::Outcome;
+use crate::conform::score::ConformanceReport;
+use crate::conform::spec::{Column, Level};
 use crate::draw::STYLE;
 use picture::Pictures;
 

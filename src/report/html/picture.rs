@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::Chapter;
-use crate::conform::{CaseReport, MarkKind, Outcome, TimelineMark};
+use crate::conform::judge::Outcome;
+use crate::conform::observe::{MarkKind, TimelineMark};
+use crate::conform::score::CaseReport;
 use crate::draw::{Bar, Lane, Mark, Timeline, Tone, span};
 
 /// Bytes that the pictures of a page have together, so that a survey of many runtimes stays a page that opens at once.

@@ -5,9 +5,9 @@ use maud::{Markup, PreEscaped, html as markup};
 use super::chapter::cell;
 use super::picture::{Key, Pictures};
 use super::{Chapter, anchor, tone};
-use crate::conform::{
-    CaseReport, Check, ClauseReport, Column, ConformanceReport, Outcome, Reason, RuntimeReport, TimeMethod,
-};
+use crate::conform::judge::{Check, Outcome};
+use crate::conform::score::{CaseReport, ClauseReport, ConformanceReport, RuntimeReport};
+use crate::conform::spec::{Column, Reason, TimeMethod};
 use crate::draw::span;
 use crate::report::table;
 

@@ -2,7 +2,8 @@
 
 use camino::Utf8PathBuf;
 
-use crate::conform::{AgentProfile, Files, ProfileName, RuntimeProfile, Suite};
+use crate::conform::spec::{AgentProfile, ProfileName, RuntimeProfile};
+use crate::conform::suite::{Files, Suite};
 
 const LEDGER: &str = "
 - {id: X-001, column: exit-codes, level: MUST, source: [table], sections: [S], text: t, how: h,

@@ -1,0 +1,52 @@
+//! Doing many scenarios at once, on plain threads: a scenario mostly waits.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::CaseReport;
+use crate::conform::observe::Seen;
+
+/// One scenario for one candidate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Task {
+    /// The number of the candidate.
+    pub(super) candidate: usize,
+    /// The case whose scenario is done.
+    pub(super) leader: usize,
+    /// The cases that are judged from it.
+    pub(super) cases: Vec<usize>,
+    /// Whether one of them measures time.
+    pub(super) timing: bool,
+}
+
+/// What came of a task: a verdict for each of its cases, and what was seen for it, each with the case whose scenario it is.
+pub(super) type Done<S> = (Vec<(usize, CaseReport)>, Vec<(usize, S)>);
+
+/// Performs every task, so many at once. What is finished stays finished, whatever happens to the others.
+pub(super) fn run<S: Send>(
+    tasks: &[Task],
+    jobs: usize,
+    perform: impl Fn(&Task) -> Done<S> + Sync,
+) -> Vec<(&Task, Done<S>)> {
+    let waiting: Mutex<VecDeque<&Task>> = Mutex::new(tasks.iter().collect());
+    let done = Mutex::new(Vec::new());
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, tasks.len().max(1)) {
+            scope.spawn(|| {
+                while let Some(task) = next() {
+                    let one = perform(task);
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((task, one));
+                }
+            });
+        }
+    });
+    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An observation, or the fault of ours that prevented it.
+pub(super) fn guarded<S: Seen>(observe: impl FnOnce() -> S) -> S {
+    catch_unwind(AssertUnwindSafe(observe)).unwrap_or_else(|_| S::broken("the rig panicked"))
+}
