@@ -84,6 +84,8 @@ pub(super) enum Verb {
     New(New),
     /// Has the judge judged: every faulty variant must die, every lawful one live
     Variants(Variants),
+    /// Has the judge judged by runtimes that do one thing wrong, drawn from its own model
+    Mutants(super::mutants::Mutants),
     /// Renders a report that is there: as a page, for CI servers, as annotations, as badges
     Report(super::report::Report),
     /// Writes the tables of the README from the committed report

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use super::args::{Arguments, Verb};
 use super::{
-    baseline, bundle, compare, data, doctor, explain, explore, model, new, pages, readme, report, repro, score,
-    skeleton, stability, variants,
+    baseline, bundle, compare, data, doctor, explain, explore, model, mutants, new, pages, readme, report, repro,
+    score, skeleton, stability, variants,
 };
 use crate::cli::defect::guarded;
 use crate::cli::{finish, parse};
@@ -42,6 +42,7 @@ pub fn judge() -> ExitCode {
                 Verb::List(wish) => data::list(&wish),
                 Verb::Lint(wish) => data::lint(&wish),
                 Verb::New(wish) => new::new(&wish),
+                Verb::Mutants(wish) => mutants::mutants(&wish),
                 Verb::Variants(wish) => variants::variants(&wish),
                 Verb::Report(wish) => report::report(&wish),
                 Verb::Readme(wish) => readme::readme(&wish),

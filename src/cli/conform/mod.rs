@@ -13,6 +13,7 @@ mod explore;
 mod main;
 mod measured;
 mod model;
+mod mutants;
 mod new;
 mod pages;
 mod progress;

@@ -25,12 +25,8 @@ pub(super) struct Task {
 pub(super) type Done<S> = (Vec<(usize, CaseReport)>, Vec<(usize, S)>);
 
 /// Performs every task, so many at once. What is finished stays finished, whatever happens to the others.
-pub(super) fn run<S: Send>(
-    tasks: &[Task],
-    jobs: usize,
-    perform: impl Fn(&Task) -> Done<S> + Sync,
-) -> Vec<(&Task, Done<S>)> {
-    let waiting: Mutex<VecDeque<&Task>> = Mutex::new(tasks.iter().collect());
+pub(super) fn run<T: Sync, D: Send>(tasks: &[T], jobs: usize, perform: impl Fn(&T) -> D + Sync) -> Vec<(&T, D)> {
+    let waiting: Mutex<VecDeque<&T>> = Mutex::new(tasks.iter().collect());
     let done = Mutex::new(Vec::new());
     let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     thread::scope(|scope| {

@@ -185,6 +185,15 @@ fn column<P: Judged>(suite: &Suite<P>, variant: &Variant) -> Option<Column> {
     suite.clauses.iter().find(|it| it.readings.iter().any(|known| known.id == reading)).map(|it| it.column)
 }
 
+/// A variant as a candidate of its own, below the folder where the suite's candidates lie.
+pub(super) fn laid<P: Judged>(variant: &Variant, place: &Path) -> Result<Candidate<P>, ProvingError> {
+    let into = place.join("variants").join(&variant.variant);
+    files::ensure_folder(&into)?;
+    let bundled = place.join(format!("{}s", P::NAME));
+    variant.lay_out::<P>(&bundled, &into)?;
+    Ok(Candidate::open(&into.join("manifest.yaml"))?)
+}
+
 /// The variants of one column, or all of them.
 struct Group<'a, P: Judged> {
     suite: &'a Suite<P>,
@@ -200,7 +209,7 @@ impl<P: Judged> Group<'_, P> {
         let mut candidates: Vec<_> = bases.iter().filter_map(|name| self.suite.candidate(name, self.place)).collect();
         let count = candidates.len();
         for variant in variants {
-            candidates.push(self.laid(variant)?);
+            candidates.push(laid(variant, self.place)?);
         }
         let reports = run(self.suite, &candidates, self.rig, self.options, self.pattern());
         proof.void.extend(reports[..count].iter().flat_map(|base| self.void(base)));
@@ -215,14 +224,6 @@ impl<P: Judged> Group<'_, P> {
         // Writing to a String cannot fail.
         let _ = writeln!(proof.table, "{title}\n\n{}", table(&shown));
         Ok(())
-    }
-
-    fn laid(&self, variant: &Variant) -> Result<Candidate<P>, ProvingError> {
-        let into = self.place.join("variants").join(&variant.variant);
-        files::ensure_folder(&into)?;
-        let bundled = self.place.join(format!("{}s", P::NAME));
-        variant.lay_out::<P>(&bundled, &into)?;
-        Ok(Candidate::open(&into.join("manifest.yaml"))?)
     }
 
     /// Clauses of the column, by the beginnings of their names.

@@ -24,8 +24,13 @@ impl Broken {
     /// The rule that was broken in what was seen of a plot, if one was. A story that the machine disturbed says nothing.
     #[must_use]
     pub fn in_story(plot: &Plot, seen: &Observation) -> Option<Self> {
-        let findings = findings(&plot.case("story"), seen);
-        let broken = findings.into_iter().find(|it| !it.kept && seen.rig_error.is_none())?;
+        Self::in_case(&plot.case("story"), seen)
+    }
+
+    /// The same of the case that a plot makes.
+    #[must_use]
+    pub fn in_case(case: &Case, seen: &Observation) -> Option<Self> {
+        let broken = findings(case, seen).into_iter().find(|it| !it.kept && seen.rig_error.is_none())?;
         Some(Self { rule: broken.rule, step: broken.step, expected: broken.expected, observed: broken.observed })
     }
 

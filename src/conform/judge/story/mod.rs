@@ -5,6 +5,8 @@
 mod broken;
 mod guide;
 mod model;
+mod mutant;
+mod player;
 mod shrink;
 #[cfg(test)]
 mod tests;
@@ -12,4 +14,5 @@ mod tests;
 pub use broken::Broken;
 pub use guide::Guide;
 pub(super) use model::{Finding, findings};
+pub use mutant::{Cause, Deed, Fate, Mutant, Story, Which, compound};
 pub use shrink::shrunk;
