@@ -49,6 +49,8 @@ vocabulary! {
         AbortFinal = "abort-final",
         /// Each phase that is done has a checkpoint.
         EachCheckpoint = "each-checkpoint",
+        /// Each phase that is done has its checkpoint before another starts.
+        CheckpointFirst = "checkpoint-first",
         /// The checkpoint of a phase that is done says 0, whatever it ended with before.
         LatestCheckpoint = "latest-checkpoint",
         /// What the phase supplied stands in its checkpoint.

@@ -229,6 +229,7 @@ impl Walk {
                 return None;
             }
             self.kept(turn.rule, number, attempt.started, &turn.in_words(), phase);
+            self.is_written(number, attempt, phase)?;
             if position == 0 && resumes && !before.is_empty() {
                 self.kept(Rule::StaysDone, number, attempt.started, "no phase that is done to start", phase);
             }
@@ -257,6 +258,19 @@ impl Walk {
         }
         let stuck = (turn.rule == Rule::UnstartableHalts).then(|| plan.unstartable.as_ref()?.parse().ok()).flatten();
         self.rests(number, plan, seen, &turn, stuck.or(last))
+    }
+
+    /// Whether every phase that is done had its checkpoint when this attempt started.
+    fn is_written(&mut self, number: usize, attempt: &AttemptSeen, phase: Phase) -> GoOn {
+        let mut done = self.done.difference(&self.skipped).filter(|done| **done != phase).peekable();
+        if done.peek().is_none() {
+            return Some(());
+        }
+        let missing = done.find(|done| !attempt.checkpoints.contains_key(&format!("{done}.yaml"))).copied();
+        let expected = format!("a checkpoint of each phase that is done when {phase} starts");
+        let observed = missing.map_or("they are there".to_owned(), |missing| format!("there is none of {missing}"));
+        self.find(Rule::CheckpointFirst, missing.is_none(), number, Some(attempt.started), expected, observed);
+        missing.is_none().then_some(())
     }
 
     /// The rule by which a human is called during this attempt, whatever it ends with; what happened before in the step is

@@ -175,8 +175,8 @@ const DEEDS: &[(Cause, Deed, &[Rule])] = &[
     (Cause::Aborted, Deed::GoesOn, &[Rule::AbortFinal]),
     (Cause::Over, Deed::Again, &[Rule::StaysDone]),
     (Cause::Over, Deed::FromStart, &[Rule::StaysDone]),
-    (Cause::Done, Deed::NoCheckpoint, &[Rule::EachCheckpoint]),
-    (Cause::Done, Deed::LateCheckpoint, &[Rule::EachCheckpoint]),
+    (Cause::Done, Deed::NoCheckpoint, &[Rule::EachCheckpoint, Rule::CheckpointFirst]),
+    (Cause::Done, Deed::LateCheckpoint, &[Rule::CheckpointFirst, Rule::EachCheckpoint]),
     (Cause::Done, Deed::WrongCode, &[Rule::LatestCheckpoint]),
     (Cause::Done, Deed::OtherExecution, &[Rule::OneExecution]),
     (Cause::Done, Deed::LosesDecision, &[Rule::ResultKept]),
@@ -279,7 +279,15 @@ impl Mutant {
 
     /// Why it is lawful, where it is.
     fn argument(&self) -> Option<&'static str> {
-        None
+        match (self.cause, self.deed, self.which, self.phase) {
+            (Cause::Failed, Deed::Stops, Which::Second | Which::Later, _) => {
+                Some("a runtime may call a human after two starts that ended with 1 (reading C-01)")
+            }
+            (Cause::Unstartable, Deed::FromStart, _, Some(Phase::Preflight)) => {
+                Some("what it would start is what cannot be started")
+            }
+            _ => None,
+        }
     }
 }
 

@@ -460,8 +460,9 @@ impl Player {
     fn attempt(&mut self, step: usize, phase: Phase, drive: &Drive) -> End {
         let number = self.attempts.entry(phase).or_default();
         *number += 1;
+        let number = *number;
         let script = &self.script[phase.as_str()];
-        let acts = &script[(*number as usize - 1).min(script.len() - 1)];
+        let acts = &script[(number as usize - 1).min(script.len() - 1)];
         let meant = |other: &Option<String>| other.as_deref() == Some(phase.as_str());
         let (killed, halted) = (meant(&drive.kill_during), meant(&drive.halt_during));
         self.lost |= halted != acts.contains(&Act::UntilHalted);
@@ -487,9 +488,10 @@ impl Player {
         self.lost |= killed != (exit.is_none() && signal.is_none());
         let exit = exit.filter(|_| met.is_none() || self.reading.lets_it_end);
         self.now += 2;
+        let checkpoints = self.found(phase);
         self.seen.attempts.push(AttemptSeen {
             phase: phase.to_string(),
-            attempt: *number,
+            attempt: number,
             step,
             workspace: 0,
             started: self.now - 1,
@@ -499,7 +501,7 @@ impl Player {
             cwd: String::new(),
             env: BTreeMap::from([("LOA_RESULT_FILE".to_owned(), "result.json".to_owned())]),
             memories: None,
-            checkpoints: BTreeMap::new(),
+            checkpoints,
         });
         self.skipped.remove(&phase);
         if let Some(code) = exit {
@@ -512,6 +514,41 @@ impl Player {
             (None, Some(_)) => End::Signal,
             (None, None) => End::Cut,
         }
+    }
+
+    /// The checkpoints that a phase finds when it starts.
+    fn found(&mut self, phase: Phase) -> BTreeMap<String, FileSeen> {
+        let mut found = self.on_disk(self.codes.clone(), &self.supplied, &BTreeSet::new());
+        let is_asked = |done: &Phase| *done != phase && self.open != Some(*done) && !self.skipped.contains(done);
+        let done = Phase::ALL.iter().copied().filter(|done| self.is_done(*done)).find(is_asked);
+        if let Some(done) = done.filter(|_| self.slips(Rule::CheckpointFirst)) {
+            found.remove(&format!("{done}.yaml"));
+        }
+        found
+    }
+
+    /// The checkpoints that lie on the disk, where these codes and decisions are known, and these phases name another execution.
+    fn on_disk(
+        &self,
+        mut codes: BTreeMap<Phase, i64>,
+        supplied: &BTreeMap<Phase, Vec<Value>>,
+        others: &BTreeSet<Phase>,
+    ) -> BTreeMap<String, FileSeen> {
+        let is = |phase: &Phase, spoilt: Spoilt| self.spoilt.get(phase) == Some(&spoilt);
+        codes.retain(|phase, _| !is(phase, Spoilt::Missing) && !is(phase, Spoilt::Late));
+        let file = |(phase, code): (Phase, i64)| {
+            let is_other = others.contains(&phase) || is(&phase, Spoilt::Execution);
+            let execution = if is_other { format!("other-{phase}") } else { self.execution.to_string() };
+            let mut decisions = supplied.get(&phase).cloned().unwrap_or_default();
+            if is(&phase, Spoilt::Decisions) {
+                decisions.pop();
+            }
+            let code = if is(&phase, Spoilt::Code) { 2 } else { code };
+            let fields =
+                json!({ "phase": phase, "exit_code": code, "execution_id": execution, "decisions": decisions });
+            (format!("{phase}.yaml"), FileSeen { text: fields.to_string(), modified: 0 })
+        };
+        codes.into_iter().map(file).collect()
     }
 
     /// The step is over, and leaves its checkpoints.
@@ -544,24 +581,7 @@ impl Player {
                 others.insert(phase);
             }
         }
-        for (phase, spoilt) in &self.spoilt {
-            match spoilt {
-                Spoilt::Missing | Spoilt::Late => drop(codes.remove(phase)),
-                Spoilt::Code => drop(codes.entry(*phase).and_modify(|code| *code = 2)),
-                Spoilt::Execution => drop(others.insert(*phase)),
-                Spoilt::Decisions => drop(supplied.entry(*phase).or_default().pop()),
-            }
-        }
-        let file = |(phase, code): (Phase, i64)| {
-            let other = || format!("other-{phase}");
-            let execution = if others.contains(&phase) { other() } else { self.execution.to_string() };
-            let decisions = supplied.get(&phase).cloned().unwrap_or_default();
-            let fields =
-                json!({ "phase": phase, "exit_code": code, "execution_id": execution, "decisions": decisions });
-            let text = fields.to_string();
-            (format!("{phase}.yaml"), FileSeen { text, modified: 0 })
-        };
-        let checkpoints = codes.into_iter().map(file).collect();
+        let checkpoints = self.on_disk(codes, &supplied, &others);
         let (argv, output) = Default::default();
         let report =
             |trigger: &str| ReportSeen { path: String::new(), document: json!({ "trigger": trigger }), at: self.now };

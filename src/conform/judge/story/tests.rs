@@ -56,17 +56,17 @@ fn a_runtime_that_slips_once_is_found_for_the_right_rule() {
     }
 }
 
-/// Everything that a mutant can do wrong is found somewhere in the stories.
+/// A drawn part of the mutants; `loa-conform mutants` tries them all.
 #[test]
-fn every_mutant_is_killed_or_argued_away() {
-    let stories: Vec<_> = (1..=240).map(|number| Story::of(&Plot::of(13, number))).collect();
-    let mut fates: BTreeMap<String, usize> = BTreeMap::new();
-    for mutant in Mutant::all() {
-        let fate = mutant.fate(&stories);
-        if matches!(fate, Fate::Survived | Fate::NotReached | Fate::KilledByAnother(_)) {
-            eprintln!("{mutant}: {fate:?}");
-        }
-        *fates.entry(format!("{fate:?}").split('(').next().unwrap().to_owned()).or_default() += 1;
-    }
-    panic!("{fates:?}");
+fn every_mutant_is_found_or_lawful() {
+    let stories: Vec<Story> = (1..=120).map(|number| Story::of(&Plot::of(13, number))).collect();
+    let mut mutants: Vec<Mutant> = Mutant::all().collect();
+    assert!(mutants.len() > 1500, "{}", mutants.len());
+    fastrand::Rng::with_seed(13).shuffle(&mut mutants);
+    let fates: Vec<(Mutant, Fate)> = mutants[..150].iter().map(|it| (*it, it.fate(&stories))).collect();
+    let survivors: Vec<String> =
+        fates.iter().filter(|(_, fate)| *fate == Fate::Survived).map(|(mutant, _)| mutant.to_string()).collect();
+    assert!(survivors.is_empty(), "{survivors:?}");
+    let killed = fates.iter().filter(|(_, fate)| matches!(fate, Fate::KilledByItsOwn(_))).count();
+    assert!(killed > 60, "{killed} alone were killed by a rule that they are about");
 }
