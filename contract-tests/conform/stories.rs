@@ -58,3 +58,16 @@ fn explore_shrinks_what_it_finds_to_a_case_that_can_be_committed() {
     assert!(steps.len() <= 9, "{case}");
     assert!(steps.contains(&"- lawful: unknown-halts"), "{case}");
 }
+
+#[test]
+fn mutants_get_the_same_verdict_in_memory_and_as_processes() {
+    let mut command =
+        conform(&["mutants", "--seed", "5", "--stories", "80", "--sample", "60", "--processes", "6", "--json"]);
+    let said = command.assert().code(0).get_output().stdout.clone();
+    let told: serde_json::Value = serde_json::from_slice(&said).expect("JSON");
+    let ran = told["mutation"]["ran"].as_array().expect("a list");
+    assert_eq!((ran.len(), &told["holds"]), (6, &serde_json::json!(true)), "{told:#}");
+    assert!(ran.iter().any(|it| !it["as_processes"].is_null()), "{ran:?}");
+    let clauses = told["mutation"]["clauses"].as_array().expect("a list");
+    assert!(clauses.len() > 20 && clauses.iter().all(|it| it["control"] == true && it["compound"] == true), "{told:#}");
+}

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{ProvingError, Rig, lane, proving};
-use crate::conform::judge::{Broken, Fate, Mutant, Story, compound};
+use crate::conform::judge::{Broken, Fate, Mutant, Story, compound, kept};
 use crate::conform::spec::{Column, Expectation, Plot, Rule, RuntimeProfile};
 use crate::conform::suite::{Suite, Variant};
 
@@ -151,7 +151,7 @@ fn rules(suite: &Suite<RuntimeProfile>) -> BTreeMap<Rule, (String, Column)> {
 }
 
 fn clauses(suite: &Suite<RuntimeProfile>, fates: &[(Mutant, Fate)], stories: &[Story]) -> Vec<MutatedClause> {
-    let rules = rules(suite);
+    let (rules, control) = (rules(suite), kept(stories));
     let mut found: BTreeMap<&str, MutatedClause> = BTreeMap::new();
     for (rule, (clause, column)) in &rules {
         let entry = found.entry(clause).or_insert_with(|| MutatedClause {
@@ -166,9 +166,8 @@ fn clauses(suite: &Suite<RuntimeProfile>, fates: &[(Mutant, Fate)], stories: &[S
             control: true,
             compound: true,
         });
-        let (control, compound) = compound(*rule, stories);
-        entry.control &= control;
-        entry.compound &= compound;
+        entry.control &= control.contains(rule);
+        entry.compound &= compound(*rule, stories);
     }
     for (mutant, fate) in fates {
         // A mutant is the first clause's that it is about.
@@ -216,7 +215,7 @@ fn run(
     suite.files().lay_candidates(place)?;
     let mut laid = Vec::new();
     for (number, (mutant, story)) in chosen.into_iter().enumerate() {
-        laid.push((proving::laid(&variant(&mutant, number), place)?, mutant, story));
+        laid.push((proving::laid(&variant(mutant, number), place)?, mutant, story));
     }
     let ran = lane::run(&laid, jobs, |(candidate, mutant, number)| {
         let story = &stories[*number];
@@ -235,13 +234,13 @@ fn run(
 }
 
 /// The mutant as a variant of the runtime that it is made of.
-fn variant(mutant: &Mutant, number: usize) -> Variant {
+fn variant(mutant: Mutant, number: usize) -> Variant {
     let verbs = [("run", "{plan}"), ("resume", "{plan}"), ("resolve", "{action}"), ("state", ""), ("halt", "")];
     let words = |verb: &str, word: &str| {
         let all = ["python3", "-B", "{dir}/mutant.py", verb, word];
-        Value::from_iter(all.into_iter().filter(|word| !word.is_empty()))
+        all.into_iter().filter(|word| !word.is_empty()).collect::<Value>()
     };
-    let spec = serde_json::to_string(mutant).expect("a mutant is plain data");
+    let spec = serde_json::to_string(&mutant).expect("a mutant is plain data");
     Variant {
         variant: format!("mutant-{number}"),
         base: BASE.to_owned(),

@@ -14,5 +14,5 @@ mod tests;
 pub use broken::Broken;
 pub use guide::Guide;
 pub(super) use model::{Finding, findings};
-pub use mutant::{Cause, Deed, Fate, Mutant, Story, Which, compound};
+pub use mutant::{Cause, Deed, Fate, Mutant, Story, Which, compound, kept};
 pub use shrink::shrunk;

@@ -6,8 +6,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::findings;
 use super::player::{Fault, Player, Reading};
+use super::{Finding, findings};
 use crate::conform::spec::{Case, Plot, Rule};
 use crate::contract::{Phase, vocabulary};
 
@@ -240,7 +240,7 @@ impl Mutant {
         DEEDS.iter().any(|row| (row.0, row.1) == (cause, deed) && row.2.contains(&rule))
     }
 
-    pub(super) fn is_about(&self, deed: Deed, cause: Cause, phase: Phase) -> bool {
+    pub(super) fn is_about(self, deed: Deed, cause: Cause, phase: Phase) -> bool {
         self.deed == deed && self.cause == cause && self.phase.is_none_or(|it| it == phase)
     }
 
@@ -278,7 +278,7 @@ impl Mutant {
     }
 
     /// Why it is lawful, where it is.
-    fn argument(&self) -> Option<&'static str> {
+    fn argument(self) -> Option<&'static str> {
         match (self.cause, self.deed, self.which, self.phase) {
             (Cause::Failed, Deed::Stops, Which::Second | Which::Later, _) => {
                 Some("a runtime may call a human after two starts that ended with 1 (reading C-01)")
@@ -291,15 +291,22 @@ impl Mutant {
     }
 }
 
-/// Of a rule: whether a runtime without a fault kept it in every story, and was asked at least once; and whether two others
-/// were found: one that does everything wrong that is about it, and one that breaks it the first time that it applies.
+/// The rules that a runtime without a fault kept in every one of these stories, and was asked at least once.
 #[must_use]
-pub fn compound(rule: Rule, stories: &[Story]) -> (bool, bool) {
-    let findings_of =
-        |story: &Story, fault| findings(&story.case, &Player::plays(&story.case, Reading::USUAL, fault).seen);
-    let lawful: Vec<_> =
-        stories.iter().flat_map(|story| findings_of(story, None)).filter(|it| it.rule == rule).collect();
-    let control = !lawful.is_empty() && lawful.iter().all(|it| it.kept);
-    let is_found = |fault| stories.iter().any(|story| findings_of(story, Some(fault)).iter().any(|it| !it.kept));
-    (control, is_found(Fault::Compound(rule)) && is_found(Fault::Slip(rule, 0)))
+pub fn kept(stories: &[Story]) -> BTreeSet<Rule> {
+    let all: Vec<Finding> = stories.iter().flat_map(|story| played(story, None)).collect();
+    let broken: BTreeSet<Rule> = all.iter().filter(|it| !it.kept).map(|it| it.rule).collect();
+    all.iter().map(|it| it.rule).filter(|rule| !broken.contains(rule)).collect()
+}
+
+/// Whether two runtimes were found: one that does everything wrong that is about a rule, and one that breaks it the first
+/// time that it applies.
+#[must_use]
+pub fn compound(rule: Rule, stories: &[Story]) -> bool {
+    let is_found = |fault| stories.iter().any(|story| played(story, Some(fault)).iter().any(|it| !it.kept));
+    is_found(Fault::Compound(rule)) && is_found(Fault::Slip(rule, 0))
+}
+
+fn played(story: &Story, fault: Option<Fault>) -> Vec<Finding> {
+    findings(&story.case, &Player::plays(&story.case, Reading::USUAL, fault).seen)
 }

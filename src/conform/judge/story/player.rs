@@ -238,11 +238,10 @@ impl Player {
     /// Where it begins, and why there.
     fn begins(&mut self, drive: &Drive) -> Option<Phase> {
         let cause = match (self.aborted, self.answered, self.interrupted) {
-            (true, ..) => Cause::Aborted,
+            (true, ..) | (_, Some(ResolutionAction::Abort), _) => Cause::Aborted,
             (_, Some(ResolutionAction::FixAndResume), _) => Cause::Fixed,
             (_, Some(ResolutionAction::SkipPhase), _) => Cause::Skipped,
             (_, Some(ResolutionAction::Reset), _) => Cause::Reset,
-            (_, Some(ResolutionAction::Abort), _) => Cause::Aborted,
             (.., Some(_)) => Cause::Killed,
             _ if self.next().is_none() => Cause::Over,
             _ => Cause::Begun,
