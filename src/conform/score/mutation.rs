@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{ProvingError, Rig, lane, proving};
-use crate::conform::judge::{Broken, Fate, Mutant, Story, compound, kept};
-use crate::conform::spec::{Column, Expectation, Plot, Rule, RuntimeProfile};
+use crate::conform::judge::{Broken, Cause, Fate, Mutant, Story, compound, kept};
+use crate::conform::spec::{Column, Expectation, Knob, Plot, Rule, RuntimeProfile};
 use crate::conform::suite::{Suite, Variant};
 
 /// The runtime that mutants are made of when they run as processes, and what is laid beside it.
@@ -193,7 +193,9 @@ fn chosen(fates: &[(Mutant, Fate)], stories: &[Story], rng: &mut Rng, count: usi
     rng.shuffle(&mut reached);
     let told = |mutant: &Mutant, number: &usize| {
         let story = &stories[*number];
-        mutant.fits(story) && mutant.told(&story.case).0
+        // Where time may run out, how long this machine takes decides what is asked; that is for those that are about it.
+        let is_timed = story.case.knobs.contains_key(&Knob::RunTimeout);
+        is_timed == (mutant.cause == Cause::Timeout) && mutant.fits(story) && mutant.told(&story.case).0
     };
     let mut found = Vec::new();
     for mutant in reached.into_iter().take(count) {
