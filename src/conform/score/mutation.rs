@@ -197,12 +197,11 @@ fn chosen(fates: &[(Mutant, Fate)], stories: &[Story], rng: &mut Rng, count: usi
         let is_timed = story.case.knobs.contains_key(&Knob::RunTimeout);
         is_timed == (mutant.cause == Cause::Timeout) && mutant.fits(story) && mutant.told(&story.case).0
     };
-    let mut found = Vec::new();
-    for mutant in reached.into_iter().take(count) {
+    let with_story = reached.into_iter().filter_map(|mutant| {
         let fitting: Vec<usize> = (0..stories.len()).filter(|number| told(&mutant, number)).take(8).collect();
-        found.extend(rng.choice(fitting).map(|number| (mutant, number)));
-    }
-    found
+        rng.choice(fitting).map(|number| (mutant, number))
+    });
+    with_story.take(count).collect()
 }
 
 fn run(
