@@ -1,11 +1,12 @@
 //! Trying a manifest before it is scored: what is wrong with the adapter is said as the adapter's fault, with a remedy, before
 //! a hundred cases say it in their own words.
 
+use regex::Regex;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Identity, Observation, ProcessEnd};
-use crate::conform::spec::{Argv, Case, Knob, Manifest, UsageWay, Verb};
+use crate::conform::spec::{Argv, Case, Knob, Manifest, Sight, UsageWay, Verb};
 use crate::contract::{Phase, vocabulary};
 
 vocabulary! {
@@ -79,6 +80,7 @@ pub fn checkup(manifest: &Manifest, identity: &Identity, seen: Option<&[Observat
     all.extend(state(plain));
     all.push(knobs(manifest, again));
     all.extend(left(plain));
+    all.extend(signs(manifest, plain));
     all
 }
 
@@ -96,19 +98,7 @@ fn fault(what: &'static str, seen: impl Into<String>, remedy: &'static str) -> S
 
 /// Placeholders that nobody fills in, and a plan that nobody hands over.
 fn words(manifest: &Manifest) -> Vec<Symptom> {
-    let verbs: Vec<(&str, &Argv)> = [
-        ("version", Some(&manifest.version)),
-        ("run", manifest.run.as_ref()),
-        ("adapter", manifest.adapter.as_ref()),
-        ("resume", manifest.resume.as_ref()),
-        ("prepare", manifest.prepare.as_ref()),
-        ("state", manifest.state.as_ref()),
-        ("halt", manifest.halt.as_ref()),
-        ("resolve", manifest.resolve.as_ref()),
-    ]
-    .into_iter()
-    .filter_map(|(name, argv)| Some((name, argv?)))
-    .collect();
+    let verbs: Vec<(&str, &Argv)> = manifest.commands().collect();
     let mut all = Vec::new();
     for (verb, argv) in &verbs {
         let strangers = argv.iter().flat_map(|text| braces(text)).filter(|name| !PLACES.contains(&name.as_str()));
@@ -294,6 +284,31 @@ fn knobs(manifest: &Manifest, again: &Observation) -> Symptom {
         }
         _ => remark("knobs", "a phase that ended with 1 was not started again", "EXIT-003 asks for it; see `explain`"),
     }
+}
+
+/// Signs that are there although nothing happened: they would let anything pass, so the judge does not believe them.
+fn signs(manifest: &Manifest, plain: &Observation) -> Vec<Symptom> {
+    let mut all = Vec::new();
+    let reports: Vec<&str> = plain.steps.iter().flat_map(|step| &step.reports).map(|it| it.path.as_str()).collect();
+    if let Some(path) = reports.first() {
+        let seen = format!("{path} looks like a report, although no human was called");
+        all.push(fault("report", seen, "write reports where nothing else lies, and name that place in `report`"));
+    }
+    for (what, sight) in [("warn", &manifest.warn), ("compact", &manifest.compact)] {
+        let Some(Sight::Output(pattern)) = sight else { continue };
+        let Ok(pattern) = Regex::new(pattern) else { continue };
+        let mut lines = plain.steps.iter().flat_map(|step| &step.output);
+        if let Some(line) = lines.find(|line| pattern.is_match(&line.text)) {
+            let seen = format!("its pattern matches `{}`, although nothing was to be said", line.text);
+            all.push(fault(what, seen, "have the pattern match that message and nothing else"));
+        }
+    }
+    let lacks = |place: &&str| manifest.surface.as_deref().is_some_and(|pattern| !pattern.contains(place));
+    if let Some(place) = ["{phase}", "{trigger}"].into_iter().find(lacks) {
+        let seen = format!("its pattern lacks {place}, so it matches the report of another as well");
+        all.push(remark("surface", seen, "have the pattern name the phase and the trigger"));
+    }
+    all
 }
 
 fn left(plain: &Observation) -> Option<Symptom> {

@@ -136,6 +136,21 @@ impl Manifest {
         }
     }
 
+    /// Every command by its key, besides the one that makes the program.
+    pub fn commands(&self) -> impl Iterator<Item = (&'static str, &Argv)> {
+        let all = [
+            ("version", Some(&self.version)),
+            ("run", self.run.as_ref()),
+            ("adapter", self.adapter.as_ref()),
+            ("resume", self.resume.as_ref()),
+            ("prepare", self.prepare.as_ref()),
+            ("state", self.state.as_ref()),
+            ("halt", self.halt.as_ref()),
+            ("resolve", self.resolve.as_ref()),
+        ];
+        all.into_iter().filter_map(|(name, argv)| Some((name, argv?)))
+    }
+
     /// Whether there is a way to have a verb done.
     #[must_use]
     pub fn offers(&self, verb: Verb) -> bool {

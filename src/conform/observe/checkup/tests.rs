@@ -114,3 +114,22 @@ fn what_is_done_fits_the_manifest() {
     let all = checkup(&behind, &identity(), None);
     assert!(all.iter().all(|symptom| symptom.what != "plan"), "every ask names the plan: {all:?}");
 }
+
+#[test]
+fn a_sign_that_is_there_although_nothing_happened_is_a_fault() {
+    let report = json!([{"path": ".loa-run/last.yaml", "document": {}, "at": 3}]);
+    let said = json!([{"at": 3, "stream": "stdout", "text": "level: fine"}]);
+    let warns = json!({"warn": {"output": "level: (?<level>.*)"}});
+    let compacts = json!({"compact": {"output": "compacting (?<level>.*)"}});
+    for (what, manifest, plain, expected) in [
+        ("report", json!({"report": "**"}), seen(&[("/steps/0/reports", report)]), Some(Health::Fault)),
+        ("report", json!({"report": "**"}), seen(&[]), None),
+        ("warn", warns, seen(&[("/steps/0/output", said.clone())]), Some(Health::Fault)),
+        ("compact", compacts, seen(&[("/steps/0/output", said)]), None),
+        ("surface", json!({"surface": "human needed"}), seen(&[]), Some(Health::Remark)),
+        ("surface", json!({"surface": "{phase} needs a human: {trigger}"}), seen(&[]), None),
+    ] {
+        let all = checkup(&self::manifest(&manifest), &identity(), Some(&[plain, retried(100)]));
+        assert_eq!(all.iter().find(|it| it.what == what).map(|it| it.health), expected, "{what}: {all:?}");
+    }
+}
