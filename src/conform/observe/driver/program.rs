@@ -34,7 +34,7 @@ const LIMITS: [(&str, &str); 2] = [
 pub struct Identity {
     /// The file that `run` starts, or the adapter's.
     pub program: Option<PathBuf>,
-    /// The other files that the command names, such as the script that an interpreter runs.
+    /// The other files that the commands name, such as the script that an interpreter runs.
     pub parts: Vec<PathBuf>,
     /// The first line that its `version` printed.
     pub version: Option<String>,
@@ -110,10 +110,13 @@ impl Places {
         path().split(':').map(|folder| Path::new(folder).join(&program)).find(|file| file.is_file())
     }
 
-    /// The files that an argv names behind its program, each once.
-    fn parts(&self, argv: &Argv) -> Vec<PathBuf> {
-        let words = self.argv(argv).into_iter().skip(1).filter(|word| word.contains('/'));
-        let files: BTreeSet<PathBuf> = words.map(PathBuf::from).filter(|path| path.is_file()).collect();
+    /// The files that these commands name besides one program, each once: other programs, and what stands behind them.
+    fn parts<'a>(&self, program: Option<&Path>, commands: impl Iterator<Item = &'a Argv>) -> Vec<PathBuf> {
+        let named = |argv: &'a Argv| {
+            let words = self.argv(argv).into_iter().skip(1).filter(|word| word.contains('/')).map(PathBuf::from);
+            self.locate(argv).into_iter().chain(words).filter(|path| path.is_file())
+        };
+        let files: BTreeSet<PathBuf> = commands.flat_map(named).filter(|path| program != Some(path)).collect();
         files.into_iter().collect()
     }
 }
@@ -151,7 +154,7 @@ pub(in crate::conform) async fn identify(manifest: &Manifest, dir: &Path, judge:
         identity.problem.get_or_insert(format!("`{name}` is neither beside the judge nor on PATH"));
         return identity;
     }
-    identity.parts = places.parts(start);
+    identity.parts = places.parts(identity.program.as_deref(), manifest.commands().map(|(_, argv)| argv));
     identity.versioned(ask(places.argv(&manifest.version), &spoken(&places, manifest), dir, VERSION_TIME).await)
 }
 
@@ -171,7 +174,8 @@ pub(in crate::conform) async fn identify_agent(
         return Identity { problem: Some(why.clone()), ..Identity::default() };
     }
     let places = Places::new(dir, judge).preferring(programs);
-    let (program, parts) = (places.locate(&manifest.run), places.parts(&manifest.run));
+    let program = places.locate(&manifest.run);
+    let parts = places.parts(program.as_deref(), std::iter::once(&manifest.run).chain(&manifest.resume));
     let identity = Identity { program, parts, ..Identity::default() };
     if identity.program.is_none() {
         let name = manifest.run.first().map_or("nothing", String::as_str);

@@ -10,7 +10,11 @@ fn another_version_of_a_script_is_another_runtime() {
     let argv = ["sh", "{dir}/runtime.py", "run", "{plan}"].map(str::to_owned).to_vec();
     let hash = |text: &str| {
         scratch::lay(&script, text.as_bytes()).expect("written");
-        let identity = Identity { program: places.locate(&argv), parts: places.parts(&argv), ..Identity::default() };
+        let identity = Identity {
+            program: places.locate(&argv),
+            parts: places.parts(places.locate(&argv).as_deref(), std::iter::once(&argv)),
+            ..Identity::default()
+        };
         assert_eq!(identity.parts, std::slice::from_ref(&script));
         identity.hash().expect("both can be read")
     };
@@ -18,6 +22,11 @@ fn another_version_of_a_script_is_another_runtime() {
     assert!(first != second && hash("one") == first);
     let bare = Identity { program: places.locate(&argv), ..Identity::default() };
     assert_eq!(bare.hash(), hash_of(&places.locate(&argv).expect("a shell")), "alone it is the file's own");
+    let other = folder.path().join("again.py");
+    scratch::lay(&other, b"three").expect("written");
+    let resume = ["sh", "{dir}/again.py"].map(str::to_owned).to_vec();
+    let all = places.parts(bare.program.as_deref(), [&argv, &resume].into_iter());
+    assert_eq!(all, [other, script], "every command counts, and the program itself once");
 }
 
 fn manifest(more: &Value) -> Manifest {
