@@ -12,13 +12,43 @@ static STATUS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?i)(?:^|error|status|code|\()["':\s(]*([45]\d\d)\b"#).expect("a pattern that tests compile")
 });
 
-/// The class of a failure that a provider answered with this status.
+/// The class of a failure that a provider answered with this status. 529, which Anthropic's API calls `overloaded_error`, is
+/// an outage: the provider has no room for anybody, whatever this account did. 429 is about the account.
 pub(super) fn class_of(status: u16) -> Class {
     match status {
-        408 | 409 | 425 | 429 | 500.. => Class::Transient { wait: None },
+        // What a server does not implement, it will not in an hour.
+        408 | 409 | 425 | 429 | 501 | 505..=511 => Class::Transient { wait: None },
+        500.. => Class::Outage,
         _ => Class::Permanent,
     }
 }
+
+/// The class of a failure that no provider's answer explains, by its message.
+pub(super) fn class_without_answer(message: &str) -> Class {
+    if is_unreachable(message) { Class::Outage } else { Class::Transient { wait: None } }
+}
+
+/// Whether a message says that the provider was not reached, or that the connection to it was lost. An answer that only
+/// broke off is no such message: the provider is there.
+pub(super) fn is_unreachable(message: &str) -> bool {
+    UNREACHABLE.is_match(message)
+}
+
+/// As the libraries of the agents spell it: those of Node, `undici` among them, of Rust (`reqwest`), of Python and of Go.
+static UNREACHABLE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?ix)\b(
+            ECONN(REFUSED|RESET|ABORTED) | ETIMEDOUT | ENOTFOUND | EAI_AGAIN | E(NET|HOST)(UNREACH|DOWN) | EPIPE |
+            UND_ERR_(CONNECT_TIMEOUT|SOCKET) | getaddrinfo | fetch\ failed | terminated$ | socket\ hang\ up |
+            network\ (is\ )?(error|unreachable|down) | no\ route\ to\ host | no\ such\ host |
+            connection\s+(error|failed|refused|reset|aborted|closed|timed\ out|timeout) | connect(ion)?\ timeout |
+            (unable|failed)\ to\ connect | cannot\ connect\ to\ (host|api) | error\ sending\ request |
+            name\ resolution | (could\ not|failed\ to)\ resolve | dns\ (error|lookup) |
+            request\ timed\ out | operation\ timed\ out | i/o\ timeout | server\ disconnected
+        )",
+    )
+    .expect("a pattern that tests compile")
+});
 
 /// The status that stands in an error's message, for a program that passes it on nowhere else.
 pub(super) fn status_in(message: &str) -> Option<u16> {
@@ -36,11 +66,50 @@ mod tests {
 
     #[test]
     fn what_may_be_gone_next_time_is_transient() {
-        for status in [408, 409, 429, 500, 502, 503, 504, 529] {
+        for status in [408, 409, 425, 429, 501, 505] {
             assert_eq!(class_of(status), Class::Transient { wait: None }, "{status}");
+        }
+        for status in [500, 502, 503, 504, 520, 522, 529, 530] {
+            assert_eq!(class_of(status), Class::Outage, "{status}");
         }
         for status in [400, 401, 402, 403, 404, 413, 422] {
             assert_eq!(class_of(status), Class::Permanent, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_provider_that_was_not_reached_is_told_from_one_that_answered() {
+        for message in [
+            "API Error: Unable to connect to API (ECONNREFUSED)",
+            "[API Error: connect ECONNREFUSED 104.18.6.192:443]",
+            "[API Error: terminated (cause: read ECONNRESET)]",
+            "getaddrinfo EAI_AGAIN api.example.com",
+            "getaddrinfo ENOTFOUND api.example.com",
+            "Error: connect ETIMEDOUT 104.18.6.192:443",
+            "connect ENETUNREACH 2001:db8::1:443",
+            "TypeError: fetch failed",
+            "terminated",
+            "Connection error.",
+            "OpenAIException - Connection \nerror.",
+            "Connection reset by peer",
+            "Connection failed: error sending request",
+            "stream disconnected before completion: Transport error: network error: error decoding response body",
+            "Cannot connect to host api.example.com:443 ssl:default [Temporary failure in name resolution]",
+            "dial tcp: lookup api.example.com: no such host",
+            "Request timed out. If the API is slow to answer, raise the limit.",
+        ] {
+            assert_eq!(class_without_answer(message), Class::Outage, "{message}");
+        }
+        for message in [
+            "",
+            "Model stream ended without a finish reason.",
+            "Anthropic stream ended before message_stop",
+            "stream disconnected before completion: stream closed before response.completed",
+            "Loop detection halted the run",
+            "the turn was terminated by a hook",
+            "it connected to nothing",
+        ] {
+            assert_eq!(class_without_answer(message), Class::Transient { wait: None }, "{message}");
         }
     }
 

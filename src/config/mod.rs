@@ -25,6 +25,7 @@ mod runtime;
 mod section;
 mod settings;
 mod skeleton;
+mod span;
 mod template;
 
 pub use backend::{BackendKind, BackendSection, Permissions, Quota, built_in};
@@ -47,4 +48,5 @@ pub use section::{
 };
 pub use settings::{BackendSettings, Explained, PhaseSettings, RetrySettings, Settings};
 pub use skeleton::{NotAdded, backend_section, with_backend};
+pub use span::Span;
 pub use template::{TEMPLATE, is_loas_command, slash_commands, template_for};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BackendSection, Command, Notify};
+use super::{BackendSection, Command, Notify, Span};
 use crate::contract::Phase;
 
 /// Section `runtime`.
@@ -27,6 +27,9 @@ pub struct Runtime {
     /// Hours (fractions allowed) that a run waits in all for a provider's limits to be lifted.
     #[schemars(range(min = 0, max = 8760))]
     pub limit_patience_hours: f64,
+    /// How long a run waits for the end of one outage: a provider that cannot be reached, or that answers with 5xx. Such as
+    /// `90s`, `30m` or `2h`; with `0` an outage is a failed attempt like others, and uses up retries.
+    pub outage_patience: Span,
     /// How people hear of a call.
     pub notify: Notify,
     /// Variables whose values are taken out of logs, summaries and reports, besides secrets of known shapes.
@@ -54,6 +57,7 @@ impl Default for Runtime {
             backend: "claude".to_owned(),
             backends: BTreeMap::new(),
             limit_patience_hours: 24.0,
+            outage_patience: Span::hours(2),
             notify: Notify::default(),
             redact: keys.map(str::to_owned).to_vec(),
             log_limit_mb: 64,

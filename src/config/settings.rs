@@ -214,6 +214,12 @@ impl Settings {
         Duration::try_from_secs_f64(self.config.runtime.limit_patience_hours * 3600.0).unwrap_or(Duration::MAX)
     }
 
+    /// How long a run waits for the end of one outage of a provider.
+    #[must_use]
+    pub fn outage_patience(&self) -> Duration {
+        self.config.runtime.outage_patience.time()
+    }
+
     /// How people hear of a call.
     #[must_use]
     pub fn notify(&self) -> &Notify {

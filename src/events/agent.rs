@@ -135,6 +135,7 @@ fn examples() -> Vec<Value> {
         json!({"type": "denied", "tools": 1}),
         json!({"type": "said", "text": "It is designed."}),
         json!({"type": "waiting", "class": "transient", "evidence": "status 529", "until": "2026-01-31T10:00:05Z"}),
+        json!({"type": "waiting", "class": "outage", "evidence": "status 503", "until": "2026-01-31T10:00:15Z"}),
         json!({"type": "ended", "class": "done", "exit_code": 0, "evidence": "completed",
             "session": "5f0c2f5e-4f0a-4d63-9a0f-0d4c0b8f1a11", "answer": "It is designed."}),
     ]

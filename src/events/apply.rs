@@ -1,7 +1,7 @@
 //! The fold: what each event changes. Pure, and total: an event that does not fit changes nothing.
 
 use super::{
-    Active, AgentActivity, AgentState, ApprovalState, Due, Envelope, Event, FailedAttempt, NextAction,
+    Active, AgentActivity, AgentState, ApprovalState, Due, Envelope, Event, FailedAttempt, NextAction, Pause,
     PendingEscalation, RecordedResolution, RunEnd, RunStatus, StageId, State, Undecided, Waiting,
 };
 use crate::contract::{Checkpoint, EscalationReport, Phase, PhaseExit, Resolution, ResolutionAction};
@@ -59,9 +59,14 @@ impl State {
                 self.context_tokens = context_tokens.or(self.context_tokens);
                 let stage = StageId::of(stage.as_ref(), *phase);
                 match exit {
-                    Some(_) => self.had_outcome(&stage),
+                    Some(_) => self.had_outcome(&stage, *phase),
                     None => self.active.get_mut(&stage).into_iter().for_each(lost),
                 }
+            }
+            Event::OutageMet(outage) => self.outage = Some(outage.clone()),
+            Event::OutageOver { .. } => {
+                // Remembered: a provider that comes and goes is not waited for with new patience each time.
+                self.outage.iter_mut().for_each(|outage| outage.answered = Some(envelope.at));
             }
             Event::BackedOff { .. } => self.backed_off(&envelope.event),
             Event::StageConcluded { .. } => self.concluded(&envelope.event),
@@ -125,6 +130,10 @@ impl State {
         self.is_at_work = false;
         // A session that failed has ended what ran, and nobody knows how far that came.
         self.active.values_mut().for_each(lost);
+        // Whoever goes on after that waits with new patience.
+        if matches!(end, RunEnd::Paused { pause: Pause::Outage { .. } }) {
+            self.outage = None;
+        }
         match end {
             RunEnd::Interrupted { .. } | RunEnd::Paused { .. } => self.status = RunStatus::Interrupted,
             RunEnd::Failed { error } => {
@@ -146,8 +155,9 @@ impl State {
     }
 
     /// An attempt has an outcome.
-    fn had_outcome(&mut self, stage: &StageId) {
+    fn had_outcome(&mut self, stage: &StageId, phase: Phase) {
         self.deaths = 0;
+        self.outage.take_if(|outage| outage.phase == phase);
         if let Some(active) = self.active.get_mut(stage) {
             active.is_running = false;
             active.in_doubt = false;
@@ -249,6 +259,7 @@ impl State {
         let Some(pending) = self.pending.take() else { return };
         self.active.retain(|_, active| active.phase != pending.phase);
         self.due = None;
+        self.outage = None;
         self.deaths = 0;
         self.counters.reset(pending.trigger);
         self.status = match resolution.action {

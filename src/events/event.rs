@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{AgentActivity, CycleMark, Dated, PinnedFile, RecordedOverride, RunOrigin, StageId, State};
+use super::{AgentActivity, CycleMark, Dated, Outage, PinnedFile, RecordedOverride, RunOrigin, StageId, State};
 use crate::contract::{
     Checkpoint, CompactionLevel, EscalationReport, EscalationTrigger, ExecutionId, Finding, Phase, PhaseExit,
     Resolution, SessionId, WarningLevel,
@@ -232,6 +232,13 @@ pub enum Event {
         /// When it goes on at the latest.
         until: Timestamp,
     },
+    /// The provider of a phase's agent cannot be reached or is out of order, and the run waits before it asks again.
+    OutageMet(Outage),
+    /// The provider is back, or what follows is about something else.
+    OutageOver {
+        /// The phase.
+        phase: Phase,
+    },
     /// A human was called.
     Escalated {
         /// The number of the report within the execution, from 1.
@@ -371,6 +378,11 @@ pub enum Pause {
     Limit {
         /// When, as far as it is known.
         until: Option<Timestamp>,
+    },
+    /// The provider cannot be reached or is out of order, for longer than the run may wait.
+    Outage {
+        /// Since when.
+        since: Timestamp,
     },
     /// Somebody stopped the agent.
     AgentCancelled,

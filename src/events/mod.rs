@@ -12,6 +12,7 @@ mod apply;
 mod envelope;
 mod event;
 mod observation;
+mod outage;
 mod pinned;
 mod stage;
 mod state;
@@ -20,6 +21,7 @@ pub use agent::{AGENT_EVENT, AgentActivity, Begins};
 pub use envelope::{Dated, EVENT_VERSION, Envelope};
 pub use event::{CompactionMeans, Event, Found, NextAction, Pause, RunEnd};
 pub use observation::Observation;
+pub use outage::Outage;
 pub use pinned::{PinnedFile, PinnedRole};
 pub use stage::StageId;
 pub use state::{

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Envelope, PinnedFile, StageId};
+use super::{Envelope, Outage, PinnedFile, StageId};
 use crate::contract::{
     Checkpoint, EscalationReport, EscalationTrigger, ExecutionId, ExecutionState, Finding, Phase, PhaseExit,
     PhaseStatus, Resolution, SessionId,
@@ -92,6 +92,9 @@ pub struct State {
     /// The sessions of agents, by their phase.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<Phase, AgentState>,
+    /// The outage that is waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outage: Option<Outage>,
     /// Tokens in the context, as they were last known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<u64>,
@@ -134,6 +137,7 @@ impl State {
             pending: None,
             resolutions: Vec::new(),
             agents: BTreeMap::new(),
+            outage: None,
             context_tokens: None,
             last_error: None,
         }
@@ -178,6 +182,12 @@ impl State {
     #[must_use]
     pub fn phase_at_work(&self) -> Option<Phase> {
         self.phases.iter().copied().find(|phase| self.active_in(*phase).is_some())
+    }
+
+    /// The outage that keeps a phase waiting.
+    #[must_use]
+    pub fn outage_of(&self, phase: Phase) -> Option<&Outage> {
+        self.outage.as_ref().filter(|outage| outage.phase == phase && outage.answered.is_none())
     }
 
     /// The number of the next start of a phase.

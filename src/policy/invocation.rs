@@ -20,6 +20,8 @@ pub enum Class {
         /// How long the provider asks to wait, when it says so.
         wait: Option<Duration>,
     },
+    /// The provider cannot be reached, or answers that it is out of order: nobody's request gets through.
+    Outage,
     /// A quota of the account is used up.
     Limit {
         /// When it is given anew, when the provider says so.
@@ -44,6 +46,8 @@ vocabulary! {
         Done = "done",
         /// [`Class::Transient`].
         Transient = "transient",
+        /// [`Class::Outage`].
+        Outage = "outage",
         /// [`Class::Limit`].
         Limit = "limit",
         /// [`Class::Permanent`].
@@ -68,6 +72,8 @@ pub enum Consequence {
     Conclude(StageOutcome),
     /// Wait until the quota is given anew, then go on; no attempt is used up.
     Wait(Option<Timestamp>),
+    /// Wait, and ask the provider again; no attempt is used up.
+    Probe,
     /// An emergency compaction, then go on.
     Compact,
     /// The context is over: a human is called.
@@ -85,12 +91,14 @@ pub enum Repeat {
     Later(Option<Duration>),
     /// When the quota is given anew, as far as that is known. No repetition is used up.
     Reset(Option<Timestamp>),
+    /// As a probe of whether the provider is back. No repetition is used up.
+    Probe,
 }
 
 /// How often an invocation was made again, and how often it may be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Repeats {
-    /// So far, waits for a quota apart.
+    /// So far, waits for a quota and for the end of an outage apart.
     pub made: u32,
     /// Of those, after an end that says nothing about the next one: lost, or out of time or turns.
     pub blind: u32,
@@ -129,6 +137,12 @@ const FIRST_LOOK: Duration = Duration::from_secs(15);
 const LAST_LOOK: Duration = Duration::from_mins(30);
 
 impl Class {
+    /// The class where nobody wants to wait for the end of an outage: a failure that may be gone next time.
+    #[must_use]
+    pub fn without_outages(self) -> Self {
+        if self == Self::Outage { Self::Transient { wait: None } } else { self }
+    }
+
     /// Whether it says nothing about why it ended so, and how the same would end next time.
     #[must_use]
     pub fn is_blind(&self) -> bool {
@@ -142,6 +156,7 @@ impl Class {
         match self {
             Self::Transient { wait } if left => Repeat::Later(*wait),
             Self::Limit { resets_at } => Repeat::Reset(*resets_at),
+            Self::Outage => Repeat::Probe,
             _ if self.is_blind() && left && repeats.blind == 0 => Repeat::Later(None),
             _ => Repeat::Never,
         }
@@ -153,6 +168,7 @@ impl Class {
         match self {
             Self::Done => ClassName::Done,
             Self::Transient { .. } => ClassName::Transient,
+            Self::Outage => ClassName::Outage,
             Self::Limit { .. } => ClassName::Limit,
             Self::Permanent => ClassName::Permanent,
             Self::Overflow => ClassName::Overflow,
@@ -175,6 +191,7 @@ impl Class {
             Self::Done => Consequence::Gate,
             Self::Transient { .. } => failed(PhaseExit::Retry, "AGENT_TRANSIENT", "the agent failed for the moment"),
             Self::Limit { resets_at } => Consequence::Wait(*resets_at),
+            Self::Outage => Consequence::Probe,
             Self::Permanent => failed(PhaseExit::Blocked, "AGENT_PERMANENT", "the agent was refused"),
             Self::Overflow if may_compact => Consequence::Compact,
             Self::Overflow => Consequence::Overflow,
@@ -217,6 +234,8 @@ mod tests {
             (Class::Done, false, Consequence::Gate),
             (Class::Limit { resets_at: reset }, true, Consequence::Wait(reset)),
             (Class::Limit { resets_at: None }, false, Consequence::Wait(None)),
+            (Class::Outage, true, Consequence::Probe),
+            (Class::Outage, false, Consequence::Probe),
             (Class::Overflow, true, Consequence::Compact),
             (Class::Overflow, false, Consequence::Overflow),
             (Class::Cancelled, true, Consequence::Stop),
@@ -238,6 +257,7 @@ mod tests {
             (Class::Transient { wait }, repeats(3, 0, 3), Repeat::Never),
             (Class::Transient { wait }, repeats(0, 0, 0), Repeat::Never),
             (Class::Limit { resets_at: reset }, repeats(9, 9, 0), Repeat::Reset(reset)),
+            (Class::Outage, repeats(9, 9, 0), Repeat::Probe),
             (Class::Permanent, repeats(0, 0, 3), Repeat::Never),
             (Class::Overflow, repeats(0, 0, 3), Repeat::Never),
             (Class::Cancelled, repeats(0, 0, 3), Repeat::Never),

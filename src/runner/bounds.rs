@@ -25,6 +25,8 @@ pub struct Bounds {
     pub grace: Duration,
     /// How long the run waits in all for providers' limits to be lifted.
     pub limit_patience: Duration,
+    /// How long one outage of a provider is waited for; not at all, it is a failure like others.
+    pub outage_patience: Duration,
     /// How people hear of a call.
     pub notification: Notification,
     /// Who operates, when the configuration says it.
@@ -78,6 +80,7 @@ impl Bounds {
             deploy_approval: settings.deploy_needs_approval(),
             grace: GRACE,
             limit_patience: settings.limit_patience(),
+            outage_patience: settings.outage_patience(),
             notification: Notification::from(settings),
             operator: operator::configured(settings),
             effort: settings.effort(),

@@ -141,6 +141,7 @@ pub(super) fn durability(event: &Event) -> Durability {
             | Event::StageSkipped { .. }
             | Event::Remediation { .. }
             | Event::LimitReached { .. }
+            | Event::OutageMet(_)
             | Event::Escalated { .. }
             | Event::Resolved { .. }
             | Event::CheckpointAdopted { .. }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::wire::Failure;
 use crate::backend::process::{Verdict, brief};
-use crate::backend::status::{class_of, status_in};
+use crate::backend::status::{class_of, is_unreachable, status_in};
 use crate::policy::Class;
 
 /// What the protocol answers with where somebody has to log in.
@@ -74,6 +74,7 @@ fn of_told(told: &Value) -> Verdict {
         "limit" if retry => Class::Limit { resets_at: None },
         "request" if is_overflow(title) => Class::Overflow,
         "limit" | "access" | "request" => Class::Permanent,
+        "connection" => of_words(0, title).unwrap_or(Class::Outage),
         // A service that refuses and one that is overloaded have one category; the title tells them apart.
         _ => of_words(0, title).unwrap_or(Class::Transient { wait: None }),
     };
@@ -109,6 +110,7 @@ fn of_words(code: i64, text: &str) -> Option<Class> {
         _ if says(&USED_UP) => Class::TimedOut,
         Some(status) => class_of(status),
         _ if says(&REFUSED) => Class::Permanent,
+        _ if is_unreachable(text) || says(&DOWN) => Class::Outage,
         _ if says(&BROKEN) => Class::Transient { wait: None },
         None => return None,
     })
@@ -146,6 +148,7 @@ static OVERFLOW: LazyLock<Regex> = LazyLock::new(|| {
 static LIMITED: LazyLock<Regex> = LazyLock::new(|| words(r"\b429\b|rate.?limit|quota|usage.?limit"));
 static USED_UP: LazyLock<Regex> = LazyLock::new(|| words("maximum number of turns|loop_detected|max_output_tokens"));
 static REFUSED: LazyLock<Regex> = LazyLock::new(|| words("invalid_request|invalid_argument"));
+static DOWN: LazyLock<Regex> = LazyLock::new(|| words("server_error|overloaded"));
 static BROKEN: LazyLock<Regex> = LazyLock::new(|| {
     words("server_error|overloaded|econn|reset|terminated|socket|disconnected|timed? ?out|has exited")
 });

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::backend::process::{Reader, Verdict, brief, silent};
-use crate::backend::status::{class_of, status};
+use crate::backend::status::{class_of, class_without_answer, status};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::ProcessExit;
@@ -101,8 +101,8 @@ impl Transcript {
                 None => Class::Transient { wait: None },
             },
             (_, Some(status)) => class_of(status),
-            // It failed to reach the provider at all.
-            (Some("api_error"), None) => Class::Transient { wait: None },
+            // No answer of the provider, or not all of one.
+            (Some("api_error"), None) => class_without_answer(result["result"].as_str().unwrap_or_default()),
             // It broke down without a reason that it knows.
             (None, None) => Class::Lost,
             // Somebody's hook or policy stopped it, or it refuses itself.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::backend::process::{Verdict, brief, silent};
 use crate::backend::recorded::{Beside, Followed};
-use crate::backend::status::class_of;
+use crate::backend::status::{class_of, class_without_answer};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::ProcessExit;
@@ -137,7 +137,7 @@ impl Facts {
 
     /// The class of a recorded failure, and its name.
     fn class(&self, error: &Value) -> (Class, String) {
-        let transient = Class::Transient { wait: None };
+        let message = error["message"].as_str().unwrap_or_default();
         let info = &error["codex_error_info"];
         let Some(kind) = info.as_str() else {
             let (kind, details) = info
@@ -147,7 +147,9 @@ impl Facts {
             let status = details["http_status_code"].as_u64().and_then(|status| u16::try_from(status).ok());
             return match status {
                 Some(status) => (class_of(status), format!("{kind} {status}")),
-                None => (transient, kind.to_owned()),
+                // It names what it was at; why there was no answer stands in the message.
+                None if kind == "http_connection_failed" => (Class::Outage, kind.to_owned()),
+                None => (class_without_answer(message), kind.to_owned()),
             };
         };
         let class = match kind {
@@ -156,7 +158,8 @@ impl Facts {
             "unauthorized" | "bad_request" | "sandbox_error" | "cyber_policy" => Class::Permanent,
             // It files a refused request and a broken stream under one name; a refusal's message is the provider's body.
             "other" if is_refusal(&error["message"]) => Class::Permanent,
-            _ => transient,
+            "internal_server_error" | "server_overloaded" => Class::Outage,
+            _ => class_without_answer(message),
         };
         (class, kind.to_owned())
     }

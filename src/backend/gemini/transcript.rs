@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::backend::process::{Verdict, brief, silent};
 use crate::backend::recorded::{Beside, Followed};
-use crate::backend::status::{class_of, status_in};
+use crate::backend::status::{class_of, class_without_answer, status_in};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::ProcessExit;
@@ -96,7 +96,7 @@ impl Beside for Facts {
             }
             (_, Some(status)) => Verdict::new(class_of(status), format!("status {status}, {}", brief(message))),
             // No answer of a provider: the connection, or an answer that broke off.
-            (_, None) => Verdict::new(Class::Transient { wait: None }, brief(message)),
+            (_, None) => Verdict::new(class_without_answer(inner(message)), brief(message)),
         }
     }
 }
@@ -106,6 +106,11 @@ impl Facts {
         let said = std::mem::take(&mut self.said);
         if said.is_empty() { Vec::new() } else { vec![AgentEvent::Said(said)] }
     }
+}
+
+/// What stands within its own words about a failed request.
+fn inner(message: &str) -> &str {
+    message.strip_prefix("[API Error: ").and_then(|rest| rest.strip_suffix(']')).unwrap_or(message)
 }
 
 /// The status of a provider that an exit code is what is left of.

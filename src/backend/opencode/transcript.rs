@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::backend::process::{Reader, Verdict, brief, silent};
 use crate::backend::refusal::Resumption;
-use crate::backend::status::{class_of, status};
+use crate::backend::status::{class_of, class_without_answer, status};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::ProcessExit;
@@ -116,7 +116,7 @@ fn failure(error: &Value) -> Verdict {
         ("MessageAbortedError", _) => Class::Cancelled,
         ("ProviderAuthError", _) => Class::Permanent,
         (_, Some(status)) => class_of(status),
-        (_, None) => Class::Transient { wait: None },
+        (_, None) => class_without_answer(data["message"].as_str().unwrap_or_default()),
     };
     let status = status.map(|status| format!(" {status}")).unwrap_or_default();
     Verdict::new(class, format!("{name}{status}: {}", brief(data["message"].as_str().unwrap_or_default())))

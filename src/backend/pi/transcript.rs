@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::backend::process::{Reader, Verdict, brief, silent};
 use crate::backend::refusal::Resumption;
-use crate::backend::status::{class_of, status_in};
+use crate::backend::status::{class_of, class_without_answer, status_in};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::ProcessExit;
@@ -67,7 +67,7 @@ impl Transcript {
             ("stop", _) => Class::Done,
             ("aborted", _) => Class::Cancelled,
             ("error", Some(status)) => class_of(status),
-            ("error", None) => Class::Transient { wait: None },
+            ("error", None) => class_without_answer(message),
             _ => Class::Lost,
         }
     }

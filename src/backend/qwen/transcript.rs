@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::backend::process::{Verdict, brief, silent};
 use crate::backend::recorded::{Beside, Followed};
-use crate::backend::status::{class_of, status, status_in};
+use crate::backend::status::{class_of, class_without_answer, status, status_in};
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::ProcessExit;
@@ -146,7 +146,8 @@ impl Facts {
         match self.failed.as_ref().and_then(|failed| failed.status).or_else(|| own.and_then(status_in)) {
             Some(status) => Verdict::new(class_of(status), format!("status {status}, {}", brief(message))),
             // No answer of a provider: the connection, an answer that broke off, or a limit of its own.
-            None => Verdict::new(Class::Transient { wait: None }, brief(message)),
+            // What the model said itself says nothing about a connection.
+            None => Verdict::new(class_without_answer(own.unwrap_or_default()), brief(message)),
         }
     }
 }

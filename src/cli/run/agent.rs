@@ -15,7 +15,7 @@ use super::refusal::of_prompt;
 use crate::backend::{bounds_turns, every_backend, ready};
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::config::{Origin, Override, Prompts, Settings};
+use crate::config::{Origin, Override, Prompts, Settings, Span};
 use crate::policy::ClassName;
 use crate::runner::{Answer, AskError, Backend, Backends, Question, Surroundings, Thread, ask};
 use crate::system::env;
@@ -62,6 +62,10 @@ pub(super) struct Asked {
     /// Longest duration in seconds, waits and repetitions included; without it, the program's own
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
+    /// Wait so long for a provider that cannot be reached or answers with 5xx, and ask again meanwhile: 90s, 30m, 2h.
+    /// Without it that is a failure like others, tried again `runtime.retry.max` times
+    #[arg(long, value_name = "TIME", default_value = "0")]
+    outage_patience: Span,
     /// Write the answer to this file, readable by its owner alone, and not to standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<std::path::PathBuf>,
@@ -78,8 +82,8 @@ fn seconds(word: &str) -> Result<Duration, String> {
 const CODES: &str = "
 Exit codes:
   0    the agent says that it is done
-  1    asking again may help: the provider failed or its limit outlasts the
-       patience, the agent was lost, stopped, or ran out of turns
+  1    asking again may help: the provider failed, its outage or its limit
+       outlasts the patience, the agent was lost, stopped, or ran out of turns
   2    asking again does not help: refused, the context is over, or tools
        that it needs are not allowed
   and those of `loa-run --help`";
@@ -102,6 +106,7 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   loa-run agent run \"Say what this project is for.\"
   git diff | loa-run agent run --system \"Review this change.\" -
+  loa-run agent run --outage-patience 1h @overnight.md
   loa-run agent run --backend claude --max-turns 5 --output answer.md @task.md";
 
 const RESUME_EXAMPLES: &str = "\
@@ -208,6 +213,7 @@ fn question(here: &Here, verb: &AgentVerb, settings: &Settings) -> Result<Questi
         retries: retry.max,
         backoff: retry.backoff,
         patience: bounds.limit_patience,
+        outage_patience: asked.outage_patience.time(),
         grace: bounds.grace,
         redactor: bounds.redactor,
         program: program()?,
@@ -294,7 +300,7 @@ fn status(answer: &Answer) -> ExitStatus {
         (None, _) if answer.is_stopped_by_denials() => ExitStatus::HumanNeeded,
         (
             None,
-            ClassName::Transient | ClassName::Limit | ClassName::Cancelled | ClassName::TimedOut | ClassName::Lost,
+            ClassName::Transient | ClassName::Outage | ClassName::Limit | ClassName::Cancelled | ClassName::TimedOut | ClassName::Lost,
         ) => ExitStatus::TryAgain,
     }
 }

@@ -302,5 +302,5 @@ Agents:
 
 const OWN_CODES: &str = "  0    every phase is done
   1    trying again may help: another run holds the workspace, or a
-       provider's limit outlasts the patience
+       provider's limit or outage outlasts the patience
   2    a human is needed: escalated, halted, or waiting for an answer";

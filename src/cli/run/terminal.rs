@@ -3,11 +3,13 @@
 use std::io;
 use std::time::Duration;
 
+use jiff::{Timestamp, Unit};
+
 use super::screen::Screen;
 use crate::cli::console::{CYAN, RED};
 use crate::contract::{Checkpoint, Phase, PhaseExit};
 use crate::draw;
-use crate::events::{AgentActivity, CompactionMeans, Envelope, Event, Found, Observation, Pause, RunEnd, State};
+use crate::events::{AgentActivity, CompactionMeans, Envelope, Event, Found, Observation, Outage, Pause, RunEnd, State};
 use crate::runner::{Call, Listener};
 use crate::store::Layout;
 use crate::system::output::same_file;
@@ -79,6 +81,10 @@ impl Terminal {
             }
             RunEnd::Paused { pause: Pause::Limit { until: None } } => {
                 "a limit of the provider is reached; `loa-run resume` tries again".to_owned()
+            }
+            RunEnd::Paused { pause: Pause::Outage { since } } => {
+                let since = moment(*since);
+                format!("the provider is out of reach or out of order since {since}; `loa-run resume` waits for it anew")
             }
             RunEnd::Paused { pause: Pause::AgentCancelled } => {
                 "somebody stopped the agent; `loa-run resume` goes on".to_owned()
@@ -164,10 +170,24 @@ fn sentence(event: &Event, state: &State, layout: &Layout) -> Option<String> {
         Event::LimitReached { phase, until } => {
             format!("{phase}: a limit of the provider is reached; going on at {until}")
         }
+        Event::OutageMet(outage) => format!("{}: {}", outage.phase, waits_for(outage)),
+        Event::OutageOver { phase } => format!("{phase}: the provider answers again"),
         Event::Notified { means, failed: Some(why) } => format!("nobody was told by the {means}: {why}"),
         Event::Notice { text } => text.clone(),
         event => return found_on_disk(event),
     })
+}
+
+/// What is waited for, since when, and until when.
+pub(super) fn waits_for(outage: &Outage) -> String {
+    let Outage { reason, since, until, probe, pause, .. } = outage;
+    let [since, until, next] = [*since, *until, pause.not_before].map(moment);
+    format!("the provider is out of reach or out of order ({reason}); waiting for it since {since}, until {until} at most; probe {probe} at {next}")
+}
+
+/// A moment to the second.
+fn moment(at: Timestamp) -> String {
+    at.round(Unit::Second).unwrap_or(at).to_string()
 }
 
 /// Where what does not count is put.

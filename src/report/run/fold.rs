@@ -5,11 +5,11 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use super::value::{
-    Answer, AttemptOutcome, AttemptReport, Call, ContextEvent, Gap, GapCause, Limit, Notice, PhaseReport, Remediation,
-    RunReport, Wait,
+    Answer, AttemptOutcome, AttemptReport, Call, ContextEvent, Gap, GapCause, Limit, Notice, OutageReport, PhaseReport,
+    Remediation, RunReport, Wait,
 };
 use crate::contract::{Checkpoint, EscalationReport, Phase, PhaseExit};
-use crate::events::{AgentActivity, Dated, Event, RunEnd, RunStatus, State};
+use crate::events::{AgentActivity, Dated, Event, Outage, RunEnd, RunStatus, State};
 use crate::runner::Story;
 use crate::store::{Layout, report_paths};
 
@@ -50,6 +50,7 @@ pub fn fold(story: &Story, layout: &Layout, logs: &[&Path], seen: Seen) -> RunRe
         remediations: walk.remediations,
         context: walk.context,
         limits: walk.limits,
+        outages: walk.outages,
         calls: state.reports.iter().map(|(number, report)| call(*number, report, state, layout)).collect(),
         gaps: walk.gaps,
         notices: story.events.iter().filter_map(notice).collect(),
@@ -146,6 +147,7 @@ struct Walk {
     remediations: Vec<Remediation>,
     context: Vec<ContextEvent>,
     limits: Vec<Limit>,
+    outages: Vec<OutageReport>,
     gaps: Vec<Gap>,
     /// The line before.
     before: Timestamp,
@@ -170,6 +172,7 @@ impl Walk {
             remediations: Vec::new(),
             context: Vec::new(),
             limits: Vec::new(),
+            outages: Vec::new(),
             gaps: Vec::new(),
             before: Timestamp::MIN,
             session: Session::None,
@@ -225,9 +228,21 @@ impl Walk {
             Event::LimitReached { phase, until } => {
                 self.limits.push(Limit { at, phase: *phase, until: *until });
             }
+            Event::OutageMet(outage) => self.outage_met(outage),
+            Event::OutageOver { .. } => {
+                if let Some(outage) = self.outages.last_mut() {
+                    outage.over.get_or_insert(at);
+                }
+            }
             _ => {}
         }
         self.before = at;
+    }
+
+    fn outage_met(&mut self, outage: &Outage) {
+        let Outage { phase, reason, since, probe, until, .. } = outage.clone();
+        self.outages.retain(|known| known.since != since);
+        self.outages.push(OutageReport { phase, reason, since, over: None, until, probes: probe });
     }
 
     fn session_started(&mut self, at: Timestamp) {

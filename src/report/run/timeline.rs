@@ -129,7 +129,12 @@ impl Picture<'_> {
             let tip = format!("{}: a limit of the provider, waited until {} at the latest", limit.phase, limit.until);
             mark(limit.phase, limit.at, '‖', Tone::Wait, tip, None)
         });
-        context.chain(limits).chain(calls.flatten()).collect()
+        let outages = self.report.outages.iter().filter_map(|outage| {
+            let over = outage.over.map_or_else(|| format!("until {} at most", outage.until), |over| format!("until {over}"));
+            let tip = format!("{}: waited for the provider {over}: {}", outage.phase, outage.reason);
+            mark(outage.phase, outage.since, '‖', Tone::Wait, tip, None)
+        });
+        context.chain(limits).chain(outages).chain(calls.flatten()).collect()
     }
 
     fn links(&self) -> Vec<Link> {

@@ -37,6 +37,9 @@ pub struct RunReport {
     pub context: Vec<ContextEvent>,
     /// Limits of providers that the run waited for.
     pub limits: Vec<Limit>,
+    /// Outages of providers that the run waited for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<OutageReport>,
     /// Calls for a human, and their answers.
     pub calls: Vec<Call>,
     /// Stretches in which no process worked on it.
@@ -199,6 +202,24 @@ pub struct Limit {
     pub phase: Phase,
     /// When the run goes on at the latest.
     pub until: Timestamp,
+}
+
+/// A provider that was out of reach or out of order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OutageReport {
+    /// The phase that waited for it.
+    pub phase: Phase,
+    /// How it showed when it was found last.
+    pub reason: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// When it was over; absent while it lasts, or when nobody waited any longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over: Option<Timestamp>,
+    /// How long it would have been waited for at most.
+    pub until: Timestamp,
+    /// Probes that were made or that follow next.
+    pub probes: u32,
 }
 
 /// A call for a human.

@@ -33,6 +33,11 @@ pub enum Stop {
     Overflow,
     /// A provider's limit is reached, and waiting for its reset would take longer than the run may wait.
     OutOfPatience(Option<Timestamp>),
+    /// The provider cannot be reached or is out of order, since then, and the run may wait no longer for it.
+    Outage {
+        /// Since when.
+        since: Timestamp,
+    },
     /// Somebody stopped the agent.
     Cancelled,
 }
@@ -48,7 +53,7 @@ pub struct Running {
     pub began: Moment,
     /// When it wrote something last; later by the time that is not its own.
     pub heard: Moment,
-    /// Since when it waits for a provider's limit to be lifted, which is neither its time nor the run's.
+    /// Since when it waits for a provider's limit to be lifted or its outage to be over, which is neither its time nor the run's.
     pub waits_since: Option<Moment>,
     /// Its context stayed at the hard limit.
     pub overflow: bool,
@@ -75,6 +80,8 @@ pub struct Live {
     pub pause_ends: Option<Moment>,
     /// When the pauses of phases end, of which one may be waited for.
     pub pauses: BTreeMap<Phase, Moment>,
+    /// When the next probe of an outage begins, or the last one began.
+    pub probe_at: Option<Moment>,
     /// How long the run may still wait for providers' limits to be lifted.
     pub patience: Duration,
     /// The newest time that is known.
@@ -98,6 +105,7 @@ impl Live {
             uncharged: Duration::ZERO,
             pause_ends: None,
             pauses: BTreeMap::new(),
+            probe_at: None,
             patience,
             now,
             expected: now,
@@ -157,11 +165,11 @@ impl Live {
         self.running.is_some() || self.pause_ends.is_some()
     }
 
-    /// The stage waits from now on for a provider's limit to be lifted.
+    /// The stage waits from now on for a provider's limit to be lifted, or for the end of an outage, unless it does already.
     pub fn limit_reached(&mut self) {
         let now = self.now;
         if let Some(running) = &mut self.running {
-            running.waits_since = Some(now);
+            running.waits_since.get_or_insert(now);
         }
     }
 

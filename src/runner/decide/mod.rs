@@ -9,12 +9,14 @@ mod attempt;
 mod call;
 mod checkpoint;
 mod live;
+mod outage;
 
 pub use after::{concludes, ended};
 pub use attempt::{Attempt, Survey, Words};
 pub use call::{Cause, call_human};
 pub use checkpoint::{UNVERIFIED, skipped};
 pub use live::{Live, Running, Stop};
+pub use outage::outage;
 
 use std::time::Duration;
 
@@ -197,6 +199,11 @@ fn before(state: &State, live: &Live, rules: &Rules, phase: Phase) -> Step {
         let limit = live.now().later(of_run.min(HEARTBEAT.saturating_sub(live.uncharged)));
         return Step::Wait(Some(if limit.since(until).is_zero() { limit } else { until }));
     }
+    // A session that died, or was stopped, had begun to wait.
+    let probe = live.probe_at.filter(|_| state.outage_of(phase).is_some());
+    if let Some(probe) = probe.filter(|probe| !probe.since(live.now()).is_zero()) {
+        return Step::Wait(Some(probe));
+    }
     start(state, live, planned, active)
 }
 
@@ -242,6 +249,7 @@ fn stopped(state: &State, live: &Live, rules: &Rules, phase: Phase, stop: Stop) 
     match stop {
         Stop::Interrupted(by) => Step::End(RunEnd::Interrupted { by }),
         Stop::OutOfPatience(until) => Step::End(RunEnd::Paused { pause: Pause::Limit { until } }),
+        Stop::Outage { since } => Step::End(RunEnd::Paused { pause: Pause::Outage { since } }),
         Stop::Cancelled => Step::End(RunEnd::Paused { pause: Pause::AgentCancelled }),
         stop => call(state, live, rules, &Cause::stopped(phase, stop, &rules.bounds)),
     }

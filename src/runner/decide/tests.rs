@@ -41,6 +41,7 @@ fn bounds() -> Bounds {
         deploy_approval: true,
         grace: Duration::ZERO,
         limit_patience: Duration::ZERO,
+        outage_patience: Duration::from_hours(2),
         notification: Notification::default(),
         operator: None,
         effort: None::<EffortConfig>,

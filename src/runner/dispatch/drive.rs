@@ -13,7 +13,7 @@ use crate::events::{Event, RecordedOverride, RunEnd, RunOrigin, State};
 use crate::runner::decide::{Rules, Stop};
 use crate::runner::notify::{Call, Notifier};
 use crate::runner::session::new_session;
-use crate::runner::stage::{Fact, Inbox, Letter, Mail};
+use crate::runner::stage::{Fact, Inbox, Letter, Mail, Taken};
 use crate::runner::{Backends, Bounds, Plan, PlanError, RunError};
 use crate::store::{FileStore, Layout, Place, RunStore};
 use crate::system::clock::{self, Moment};
@@ -169,7 +169,7 @@ fn take(dispatcher: &mut Dispatcher<Host<'_>>, mail: Mail) -> Result<Waits, RunE
         Mail::Letter(Letter { at, fact, taken }) => {
             let waits = dispatcher.step(at, fact)?;
             // Whoever waits for it may be gone.
-            let _ = taken.map(|taken| taken.send(()));
+            let _ = taken.map(|taken| taken.send(Taken { probe_at: dispatcher.probe_at() }));
             Ok(waits)
         }
         Mail::Failed(error) => Err(dispatcher.stage_failed(error)),

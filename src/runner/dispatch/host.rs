@@ -127,6 +127,7 @@ impl Ports for Host<'_> {
             attempt: start.attempt,
             trouble: start.trouble.clone(),
             known: known.and_then(|agent| Some((agent.backend.clone(), agent.session.clone()?))),
+            is_probe: state.outage_of(start.phase).is_some(),
             not_before: state.stamp(clock::now().wall()),
         };
         let guard = self.guard.clone().expect("a session is ready before a stage starts");

@@ -45,10 +45,12 @@ pub struct Thinking {
     pub next: fn(&State, &Live, &Rules) -> Step,
     /// What follows from an attempt.
     pub after: After,
+    /// What follows from an outage; see [`super::decide::outage`].
+    pub outage: fn(&State, &Live, &Rules, Phase, &str, f64) -> Step,
 }
 
 /// How decisions are made.
-pub const THINKING: Thinking = Thinking { next: super::decide::decide, after: ended };
+pub const THINKING: Thinking = Thinking { next: super::decide::decide, after: ended, outage: super::decide::outage };
 
 /// What tells whether a checkpoint was touched: inode, size and time of the last change, by phase.
 type Stamps = Vec<Option<Stamp>>;
@@ -166,6 +168,8 @@ impl<P: Ports> Dispatcher<P> {
             }
             Fact::LimitReached { until, known } => self.limit_reached(until, known)?,
             Fact::LimitLifted => self.live.limit_lifted(),
+            Fact::OutageMet { reason } => self.outage_met(&reason)?,
+            Fact::OutageOver => self.outage_over()?,
             Fact::Ended(attempt) => self.ended(&attempt)?,
         }
         Ok(())
@@ -194,7 +198,9 @@ impl<P: Ports> Dispatcher<P> {
         self.live.pauses.remove(&phase);
         self.live.turn_to(None);
         self.ports.start(&Start { phase, attempt, is_first, began, trouble }, self.journal.state())?;
-        let (waits_since, overflow, stopping) = (None, false, None);
+        // An attempt that begins within an outage is a probe: until it is answered, its time is nobody's.
+        let waits_since = self.journal.state().outage_of(phase).map(|_| now);
+        let (overflow, stopping) = (false, None);
         self.live.running = Some(Running { phase, attempt, began: now, heard: now, waits_since, overflow, stopping });
         Ok(())
     }
@@ -218,6 +224,37 @@ impl<P: Ports> Dispatcher<P> {
         self.live.patience -= wait;
         self.live.limit_reached();
         self.record(Event::LimitReached { phase: running.phase, until })
+    }
+
+    /// The agent of the stage has met an outage.
+    fn outage_met(&mut self, reason: &str) -> Result<(), RunError> {
+        let Some(running) = self.live.running.filter(|running| running.stopping.is_none()) else { return Ok(()) };
+        let chance = self.ports.chance();
+        let state = self.journal.state();
+        match (self.thinking.outage)(state, &self.live, &self.rules, running.phase, reason, chance) {
+            Step::Record(events) => {
+                self.record_all(events)?;
+                self.live.limit_reached();
+            }
+            Step::Stop(stop) => self.stop(stop),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The agent was answered, or failed for another reason.
+    fn outage_over(&mut self) -> Result<(), RunError> {
+        let Some(running) = self.live.running else { return Ok(()) };
+        self.live.limit_lifted();
+        self.live.probe_at = None;
+        let is_met = self.journal.state().outage_of(running.phase).is_some();
+        if is_met { self.record(Event::OutageOver { phase: running.phase }) } else { Ok(()) }
+    }
+
+    /// When the running stage makes its next probe of an outage.
+    #[must_use]
+    pub fn probe_at(&self) -> Option<Moment> {
+        self.live.probe_at
     }
 
     /// An attempt ended.
@@ -335,6 +372,9 @@ impl<P: Ports> Dispatcher<P> {
             Event::BackedOff { phase, delay_ms, .. } => {
                 let ends = self.live.now().later(Duration::from_millis(*delay_ms));
                 self.live.pauses.insert(*phase, ends);
+            }
+            Event::OutageMet(outage) => {
+                self.live.probe_at = Some(self.live.now().later(Duration::from_millis(outage.pause.delay_ms)));
             }
             Event::StageConcluded { checkpoint, .. } | Event::StageSkipped { checkpoint } => {
                 self.project(checkpoint.phase)?;

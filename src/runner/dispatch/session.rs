@@ -105,6 +105,7 @@ impl<P: Ports> Dispatcher<P> {
         let mut live = Live::new(now, rules.bounds.limit_patience);
         let paused = state.active.values().filter_map(|active| Some((active.phase, pause_ends(active.pause?, now)?)));
         live.pauses = paused.collect();
+        live.probe_at = state.outage.as_ref().map(|outage| pause_ends(outage.pause, now).unwrap_or(now));
         let session = rules.session.clone();
         let home = layout.disk().identity(layout.workspace())?;
         let mut dispatcher = Self { journal, layout, rules, live, thinking, home, stamps: Vec::new(), ports };

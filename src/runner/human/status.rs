@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress};
-use crate::events::{RunStatus, State};
+use crate::events::{Outage, RunStatus, State};
 use crate::runner::RunError;
 use crate::runner::decide::UNVERIFIED;
 use crate::runner::dispatch::present;
@@ -43,6 +43,9 @@ pub struct Status {
     /// What waits for an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
+    /// The provider that is waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outage: Option<Outage>,
     /// Why the last session could not go on, when an error ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
@@ -108,6 +111,7 @@ pub fn status(layout: &Layout, store: &dyn RunStore) -> Result<Status, RunError>
         flags: state.overrides.iter().map(|it| it.flag_alone().to_owned()).collect(),
         phases: state.phases.iter().map(line).collect(),
         pending: pending.map(|p| Pending { trigger: p.trigger, phase: p.phase, report: report(p.number) }),
+        outage: state.outage.clone().filter(|outage| outage.answered.is_none()),
         last_error: state.last_error.clone(),
     })
 }

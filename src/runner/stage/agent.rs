@@ -19,6 +19,9 @@ use crate::system::guard::Guard;
 /// How the model's answers are counted out to people: the first, and then every tenth.
 const TURNS_SHOWN: u32 = 10;
 
+/// How long a probe of an outage may say nothing before it is taken for one that hangs.
+const HANGS: Duration = Duration::from_mins(15);
+
 /// How one invocation went on.
 enum Next {
     /// The attempt is over.
@@ -34,6 +37,8 @@ enum Cut {
     Over(Stop),
     /// Its context has to be compacted before it goes on.
     Full,
+    /// Within an outage, it was not answered for so long that it hangs.
+    Unanswered,
 }
 
 /// A phase that has an agent do its work.
@@ -56,6 +61,9 @@ impl Host for PhaseHost<'_> {
 
     async fn heard(&mut self, event: AgentEvent) -> Result<Option<Cut>, RunError> {
         self.task.note(event, self.agent).await?;
+        if let Some(since) = &mut self.agent.probing {
+            *since = clock::now();
+        }
         if self.task.context.overflowed() {
             return Ok(Some(Cut::Over(Stop::Overflow)));
         }
@@ -69,6 +77,9 @@ impl Host for PhaseHost<'_> {
 
     async fn tick(&mut self) -> Result<Option<Cut>, RunError> {
         self.task.look().await?;
+        if self.agent.probing.is_some_and(|since| clock::now().since(since) >= HANGS) {
+            return Ok(Some(Cut::Unanswered));
+        }
         Ok(self.task.context.overflowed().then_some(Cut::Over(Stop::Overflow)))
     }
 }
@@ -105,6 +116,7 @@ impl StageTask {
         Ok(match self.drive(invocation, agent).await? {
             Driven::Cut(Cut::Over(stop), _) => Next::End(Err(stop)),
             Driven::Cut(Cut::Full, _) => self.compact_agent(agent).await?,
+            Driven::Cut(Cut::Unanswered, end) => self.wait_for_provider(agent, &end.evidence).await?,
             Driven::Ended(end) => self.after(&end, agent).await?,
         })
     }
@@ -129,7 +141,14 @@ impl StageTask {
         let end = match driven? {
             Driven::Ended(mut end) => {
                 end.evidence = self.bounds.redactor.text(&end.evidence);
+                if self.bounds.outage_patience.is_zero() {
+                    end.class = end.class.without_outages();
+                }
                 Driven::Ended(end)
+            }
+            Driven::Cut(Cut::Unanswered, end) => {
+                let evidence = "the provider did not answer".to_owned();
+                Driven::Cut(Cut::Unanswered, AgentEnd { class: Class::Outage, evidence, ..end })
             }
             // The reason that ended it comes before what it made of that.
             Driven::Cut(cut, end) => {
@@ -153,6 +172,9 @@ impl StageTask {
             self.inbox.announce(Fact::Happened(Event::AgentSessionDropped { phase: agent.phase })).await;
             return Ok(Next::Again);
         }
+        if end.class != Class::Outage {
+            self.answered(agent).await;
+        }
         if let Class::Transient { wait } = end.class {
             self.wait = wait;
         }
@@ -167,6 +189,7 @@ impl StageTask {
             }
             Consequence::Stop => Next::End(Err(Stop::Cancelled)),
             Consequence::Wait(until) => self.wait_for_limit(agent, until).await?,
+            Consequence::Probe => self.wait_for_provider(agent, &end.evidence).await?,
         })
     }
 
@@ -188,7 +211,7 @@ impl StageTask {
                 let text = format!("{}: the compaction did not succeed: {}", agent.phase, end.evidence);
                 self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
             }
-            Driven::Ended(_) | Driven::Cut(Cut::Full, _) => {}
+            Driven::Ended(_) | Driven::Cut(Cut::Full | Cut::Unanswered, _) => {}
         }
         Ok(Next::Again)
     }
@@ -215,11 +238,42 @@ impl StageTask {
         Ok(Next::Again)
     }
 
+    /// Waits before the provider is asked again, as long as the owner says, who stops the stage when patience is spent. The
+    /// time is neither the run's nor the attempt's.
+    async fn wait_for_provider(&mut self, agent: &mut AgentSession, reason: &str) -> Result<Next, RunError> {
+        let reason = reason.to_owned();
+        let probe_at = self.inbox.announce(Fact::OutageMet { reason }).await.probe_at;
+        let left = || probe_at.map_or(Duration::ZERO, |probe| probe.since(clock::now()));
+        // Whoever is to end hears of it here, also where no pause is left.
+        loop {
+            tokio::select! {
+                biased;
+                stop = self.stop() => return Ok(Next::End(Err(stop))),
+                () = tokio::time::sleep(TICK.min(left())) => {}
+            }
+            if left().is_zero() {
+                break;
+            }
+        }
+        agent.probing = Some(clock::now());
+        Ok(Next::Again)
+    }
+
+    /// The provider answered, or failed otherwise than by an outage.
+    async fn answered(&mut self, agent: &mut AgentSession) {
+        if agent.probing.take().is_some() {
+            self.inbox.announce(Fact::OutageOver).await;
+        }
+    }
+
     /// Takes note of something that an agent did.
     async fn note(&mut self, event: AgentEvent, agent: &mut AgentSession) -> Result<(), RunError> {
         let phase = agent.phase;
         if let AgentEvent::Output(piece) = &event {
             return self.keep(piece, !agent.capabilities.structured).await;
+        }
+        if matches!(event, AgentEvent::Turn | AgentEvent::Usage(_) | AgentEvent::Compacted { .. }) {
+            self.answered(agent).await;
         }
         agent.turns += u32::from(event == AgentEvent::Turn);
         let Some(did) = activity(event, agent.turns, &self.bounds.redactor) else { return Ok(()) };

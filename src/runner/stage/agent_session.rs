@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::attempt::StageTask;
 use crate::contract::{ContextLimits, Phase};
 use crate::runner::{AgentWork, Backend, Capabilities, Surroundings, Task};
-use crate::system::clock;
+use crate::system::clock::{self, Moment};
 
 /// One agent in one attempt.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub(super) struct AgentSession {
     pub(super) compacted: bool,
     /// How often a limit was met.
     pub(super) limits_met: u32,
+    /// Within an outage, since when a probe was not answered.
+    pub(super) probing: Option<Moment>,
 }
 
 impl AgentSession {
@@ -59,6 +61,7 @@ impl AgentSession {
             said: None,
             compacted: false,
             limits_met: 0,
+            probing: task.order.is_probe.then(clock::now),
         }
     }
 

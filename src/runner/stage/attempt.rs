@@ -67,6 +67,8 @@ pub(in crate::runner) struct Order {
     pub(in crate::runner) trouble: Option<String>,
     /// The session of the stage's agent, to go on with: its backend, and its id.
     pub(in crate::runner) known: Option<(String, String)>,
+    /// The provider of the stage's agent was out of order or out of reach when it was asked last.
+    pub(in crate::runner) is_probe: bool,
     /// Documents that are written carry no time before this.
     pub(in crate::runner) not_before: Timestamp,
 }

@@ -36,6 +36,13 @@ pub enum Fact {
     },
     /// The stage goes on after a limit.
     LimitLifted,
+    /// The provider of the stage's agent cannot be reached or is out of order.
+    OutageMet {
+        /// How it showed, in one line.
+        reason: String,
+    },
+    /// The agent was answered, or failed for another reason.
+    OutageOver,
     /// The attempt ended.
     Ended(Box<Attempt>),
 }
@@ -46,7 +53,14 @@ pub(crate) struct Letter {
     pub(crate) at: Moment,
     pub(crate) fact: Fact,
     /// Whoever waits until it is taken in, and durable.
-    pub(crate) taken: Option<oneshot::Sender<()>>,
+    pub(crate) taken: Option<oneshot::Sender<Taken>>,
+}
+
+/// What whoever told a fact hears when it is taken in.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Taken {
+    /// When the next probe of an outage begins.
+    pub(crate) probe_at: Option<Moment>,
 }
 
 /// What comes from a stage.
@@ -76,11 +90,11 @@ impl Inbox {
     }
 
     /// Tells a fact, and goes on when it is taken in: what is to be journaled is journaled then.
-    pub(crate) async fn announce(&self, fact: Fact) {
+    pub(crate) async fn announce(&self, fact: Fact) -> Taken {
         let (taken, wait) = oneshot::channel();
         self.post(Mail::Letter(Letter { at: clock::now(), fact, taken: Some(taken) })).await;
         // An owner that is gone takes nothing in; it ends us next.
-        let _ = wait.await;
+        wait.await.unwrap_or_default()
     }
 
     /// Something could not be read or written.

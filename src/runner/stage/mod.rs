@@ -15,4 +15,4 @@ mod log;
 
 pub(super) use attempt::{Order, StageTask};
 pub use inbox::Fact;
-pub(super) use inbox::{Inbox, Letter, Mail};
+pub(super) use inbox::{Inbox, Letter, Mail, Taken};

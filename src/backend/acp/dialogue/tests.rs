@@ -145,7 +145,7 @@ fn a_session_that_is_not_there_is_refused_and_another_failure_is_what_it_is() {
         (-32602, "Invalid params", true, Class::Lost),
         (-32603, "No previous sessions found for this project.", true, Class::Lost),
         (-32000, "Authentication required", false, Class::Permanent),
-        (-32603, "529 Overloaded", false, Class::Transient { wait: None }),
+        (-32603, "529 Overloaded", false, Class::Outage),
     ] {
         let mut played = Played::new(Subject { earlier: Some("gone".to_owned()), ..subject() });
         played.answers(&json!({ "protocolVersion": 1, "agentCapabilities": { "loadSession": true } }));

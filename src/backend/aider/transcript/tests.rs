@@ -24,8 +24,8 @@ fn every_recorded_end_has_its_class() {
         ("authentication", ProcessExit::Exited(0), Class::Permanent, "AuthenticationError"),
         ("refused", ProcessExit::Exited(0), Class::Permanent, "BadRequestError"),
         ("prompt-too-long", ProcessExit::Exited(0), Class::Permanent, "BadRequestError"),
-        ("overloaded", ProcessExit::Exited(0), transient.clone(), "APIError"),
-        ("truncated", ProcessExit::Exited(0), transient, "InternalServerError"),
+        ("overloaded", ProcessExit::Exited(0), Class::Outage, "APIError"),
+        ("truncated", ProcessExit::Exited(0), Class::Outage, "InternalServerError"),
         ("success", ProcessExit::Signalled(15), Class::Lost, "SIGTERM"),
     ];
     for (case, exit, class, evidence) in rows {

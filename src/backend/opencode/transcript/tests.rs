@@ -37,7 +37,7 @@ fn every_recorded_end_has_its_class() {
         ("overflow-in-work", exited(1), Class::Done, "stop"),
         ("authentication", exited(1), Class::Permanent, "APIError 401"),
         ("refused", exited(1), Class::Permanent, "APIError 400"),
-        ("overloaded", exited(1), Class::Transient { wait: None }, "APIError 529"),
+        ("overloaded", exited(1), Class::Outage, "APIError 529"),
         ("sigterm-tool", ProcessExit::Signalled(15), Class::Lost, "SIGTERM"),
     ];
     for (case, exit, class, evidence) in rows {

@@ -34,9 +34,9 @@ fn every_recorded_end_has_its_class() {
         ("authentication", exited(1), Class::Permanent, "status 401"),
         ("refused", exited(1), Class::Permanent, "status 400"),
         ("prompt-too-long", exited(1), Class::Permanent, "status 400"),
-        ("overloaded", exited(1), transient.clone(), "status 529"),
+        ("overloaded", exited(1), Class::Outage, "status 529"),
         ("truncated", exited(1), transient.clone(), "finish reason"),
-        ("reset", exited(1), transient.clone(), ""),
+        ("reset", exited(1), Class::Outage, ""),
         ("loop", exited(1), transient, "Loop detection"),
         ("max-turns", exited(53), Class::TimedOut, "turns"),
         ("sigterm-tool", ProcessExit::Signalled(15), Class::Lost, "SIGTERM"),
@@ -53,7 +53,7 @@ fn every_recorded_end_has_its_class() {
 
 #[test]
 fn without_its_session_file_the_status_of_a_failure_is_that_of_its_message() {
-    for (case, class) in [("authentication", Class::Permanent), ("overloaded", Class::Transient { wait: None })] {
+    for (case, class) in [("authentication", Class::Permanent), ("overloaded", Class::Outage)] {
         let mut facts = Facts::default();
         for line in recorded(case).lines() {
             facts.stream(line);
@@ -80,7 +80,7 @@ fn a_failure_that_an_old_version_calls_a_success_is_none() {
     for (version, tokens, turns, answer, class) in [
         (old, 0, 1, "[API Error: 401 Incorrect API key]", Class::Permanent),
         (old, 0, 1, "[API Error: 400 too long]", Class::Permanent),
-        (old, 0, 1, "[API Error: 500 broken]", transient.clone()),
+        (old, 0, 1, "[API Error: 500 broken]", Class::Outage),
         (old, 0, 1, "Error 401 is [API Error: Model stream ended without a finish reason.]", transient.clone()),
         (old, 0, 1, "Error 401 is what the model speaks of.", transient.clone()),
         (old, 5000, 1, "[API Error: 401] is what it says.", Class::Done),

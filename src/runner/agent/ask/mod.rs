@@ -17,7 +17,7 @@ use super::driver::{TICK, ended, left, millis};
 use super::port::{AgentEnd, Backend, Capabilities, Session, Surroundings};
 use crate::contract::{ContextLimits, EffortLevel};
 use crate::events::{AgentActivity, Begins};
-use crate::policy::{Backoff, Class, RedactedStream, Redactor, Repeat, Repeats, next_look};
+use crate::policy::{Backoff, Class, RedactedStream, Redactor, Repeat, Repeats, next_look, next_probe};
 use crate::runner::session::{SESSION_VARIABLE, new_session};
 use crate::system::clock::Moment;
 use crate::system::guard::Guard;
@@ -63,6 +63,8 @@ pub struct Question {
     pub backoff: Backoff,
     /// How long to wait in all for a provider's limits to be lifted.
     pub patience: Duration,
+    /// How long to wait for the end of one outage of a provider; not at all, it is a failure that may pass like others.
+    pub outage_patience: Duration,
     /// How long a process may take to obey TERM before it is killed.
     pub grace: Duration,
     /// What must not be shown.
@@ -157,6 +159,7 @@ pub async fn ask(
         denied: 0,
         patience: question.patience,
         limits_met: 0,
+        outage: None,
     };
     let (end, interrupted) = asking.until_over().await;
     let answer = asking.answer(end, interrupted);
@@ -197,6 +200,8 @@ struct Asking<'a> {
     patience: Duration,
     /// How often a limit was met.
     limits_met: u32,
+    /// The outage that is waited for: since when, and how many probes there were.
+    outage: Option<(Moment, u32)>,
 }
 
 /// What follows an invocation.
@@ -243,7 +248,13 @@ impl Asking<'_> {
     }
 
     /// Decides what follows, and in which thread.
-    fn step(&mut self, end: AgentEnd, repeats: &mut Repeats) -> Step {
+    fn step(&mut self, mut end: AgentEnd, repeats: &mut Repeats) -> Step {
+        if self.question.outage_patience.is_zero() {
+            end.class = end.class.without_outages();
+        }
+        if end.class != Class::Outage {
+            self.outage = None;
+        }
         if end.session_refused {
             return self.without_session(end);
         }
@@ -256,6 +267,10 @@ impl Asking<'_> {
                 let delay = delay.max(asked.unwrap_or_default());
                 clock::now().later(Duration::from_millis(millis(delay))).wall()
             }
+            Repeat::Probe => match self.next_probe() {
+                Some(until) => until,
+                None => return Step::Over(end),
+            },
             Repeat::Reset(known) => {
                 let until = next_look(known, self.limits_met, clock::now().wall());
                 self.limits_met = self.limits_met.saturating_add(1);
@@ -271,6 +286,15 @@ impl Asking<'_> {
         }
         self.go_on();
         Step::After(end, until)
+    }
+
+    /// When the provider is asked again after it was found out of order or out of reach; `None` when patience is spent.
+    fn next_probe(&mut self) -> Option<jiff::Timestamp> {
+        let (since, probes) = self.outage.unwrap_or((clock::now(), 0));
+        let left = self.question.outage_patience.saturating_sub(clock::now().since(since));
+        let pause = next_probe(probes, left, fastrand::f64())?;
+        self.outage = Some((since, probes + 1));
+        Some(clock::now().later(Duration::from_millis(millis(pause))).wall())
     }
 
     /// Whether nothing follows, whatever its class: a bound that was asked for is a bound.
