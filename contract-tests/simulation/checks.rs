@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use loa::contract::{Checkpoint, EscalationTrigger, Phase, PhaseExit, ResolutionAction};
-use loa::events::{AgentActivity, Envelope, Event, State};
+use loa::events::{AgentActivity, Envelope, Event, Pause, RunEnd, State};
 use loa::runner::Start;
 use loa::runner::decide::UNVERIFIED;
 
@@ -48,7 +48,13 @@ impl Truth {
         self.is_allowed(phase);
         self.is_announced(phase, attempt, state, disk);
         self.goes_on_with_its_agent(phase, state);
-        let job = self.work(phase, attempt);
+        let mut job = self.work(phase, attempt);
+        if state.outage_of(phase).is_some() {
+            self.count("outages that outlived a session");
+            self.asks(&mut job);
+        } else {
+            self.outage = None;
+        }
         self.job = Some(job);
     }
 
@@ -165,6 +171,10 @@ impl Truth {
             }
             Event::BackedOff { delay_ms, .. } => {
                 self.count("retries");
+                let before = self.seen.values().rev().nth(1).map(|it| &it.event);
+                if !matches!(before, Some(Event::AttemptEnded { exit: Some(_), .. })) {
+                    self.breaks("a retry is used up, and no attempt has failed");
+                }
                 let asked = self.followed.take().and_then(|left| left.wait);
                 if asked.is_some_and(|asked| Duration::from_millis(*delay_ms) < asked) {
                     self.breaks(format!("a provider asked to wait for {asked:?}, and the pause is {delay_ms} ms"));
@@ -229,6 +239,7 @@ impl Truth {
             }
             Event::Escalated { report, .. } => self.called_for = Some(report.phase),
             Event::Resolved { .. } => {
+                self.outage = None;
                 if let Some(phase) = self.called_for.take() {
                     self.begins_anew(phase);
                 }
@@ -239,6 +250,8 @@ impl Truth {
                     self.succeeded.remove(&phase);
                 }
             }
+            Event::AttemptEnded { exit: Some(_), .. }
+            | Event::SessionEnded { end: RunEnd::Paused { pause: Pause::Outage { .. } } } => self.outage = None,
             Event::PhaseReopened { phase } => drop(self.done.remove(phase)),
             Event::CheckpointAdopted { checkpoint } => {
                 if checkpoint.exit_code == PhaseExit::Success {
@@ -301,12 +314,14 @@ impl Truth {
         self.seen = recorded.iter().map(|envelope| (envelope.seq, envelope.clone())).collect();
         // What was written in the moment of a death counts, although nobody heard of it.
         let (succeeded, not_before) = (self.succeeded.clone(), std::mem::take(&mut self.not_before));
+        let outage = self.outage;
         self.failures.clear();
         self.done.clear();
         for envelope in recorded {
             self.learn(&envelope.event);
         }
         self.succeeded = succeeded;
+        self.outage = outage;
         recorded.iter().filter(|envelope| envelope.seq > told).for_each(|envelope| self.follow_agent(&envelope.event));
         self.not_before.retain(|phase, _| not_before.contains_key(phase));
         self.not_before.extend(
@@ -337,6 +352,7 @@ fn lasts(event: &Event) -> bool {
         Event::ExecutionStarted { .. }
             | Event::AttemptStarted { .. }
             | Event::BackedOff { .. }
+            | Event::OutageMet(_)
             | Event::StageConcluded { .. }
             | Event::StageSkipped { .. }
             | Event::Remediation { .. }

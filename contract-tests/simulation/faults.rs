@@ -5,7 +5,7 @@ use std::time::Duration;
 use loa::contract::{Phase, PhaseExit};
 use loa::events::{ApprovalState, Event, State};
 use loa::policy::{StageOutcome, TriggerCounters};
-use loa::runner::decide::{Attempt, Live, Rules, Step, Stop, Survey, decide, ended, skipped};
+use loa::runner::decide::{Attempt, Live, Rules, Step, Stop, Survey, decide, ended, outage, skipped};
 use loa::runner::{After, Thinking};
 use loa::store::{FileStore, RunStore};
 
@@ -27,6 +27,8 @@ pub(super) enum Fault {
     Next(fn(&State, &Live, &Rules) -> Step),
     /// What follows from an attempt.
     After(After),
+    /// What follows from an outage.
+    Outage(fn(&State, &Live, &Rules, Phase, &str, f64) -> Step),
     /// What its owner is told of an attempt.
     Left(fn(&mut Attempt)),
 }
@@ -37,7 +39,7 @@ impl Fault {
             Self::Disk(wrong) => disk.plant(wrong),
             Self::World(wrong) => truth.wrong = Some(wrong),
             Self::Left(change) => truth.change = Some(change),
-            Self::Store(_) | Self::Next(_) | Self::After(_) => {}
+            Self::Store(_) | Self::Next(_) | Self::After(_) | Self::Outage(_) => {}
         }
     }
 
@@ -45,6 +47,7 @@ impl Fault {
         match self {
             Self::Next(next) => Thinking { next, ..thinking },
             Self::After(after) => Thinking { after, ..thinking },
+            Self::Outage(outage) => Thinking { outage, ..thinking },
             Self::Disk(_) | Self::World(_) | Self::Store(_) | Self::Left(_) => thinking,
         }
     }
@@ -103,9 +106,31 @@ pub(super) fn all() -> Vec<(&'static str, Fault, u64)> {
         ("asking counts as an approval", Fault::Next(|s, l, r| instead(s, l, r, approves)), 4),
         ("the run has no end", Fault::Next(endless_run), 217),
         ("a run ends before its time", Fault::Next(short_run), 217),
+        ("an outage is charged to the retries", Fault::Outage(charges_outages), 0),
+        ("patience with an outage begins anew after a death", Fault::Outage(forgets_patience), 0),
         ("retries have no end", Fault::After(endless), 21),
         ("a failure is a success", Fault::Left(whitewash), 3),
     ]
+}
+
+fn charges_outages(state: &State, live: &Live, rules: &Rules, phase: Phase, reason: &str, chance: f64) -> Step {
+    let step = outage(state, live, rules, phase, reason, chance);
+    let Step::Record(mut events) = step else { return step };
+    let (attempt, now) = (state.next_attempt(phase), live.now().wall());
+    let (stage, failure, reason) = (None, None, reason.to_owned());
+    events.push(Event::BackedOff { phase, stage, attempt, failure, reason, delay_ms: 0, not_before: now });
+    Step::Record(events)
+}
+
+fn forgets_patience(state: &State, live: &Live, rules: &Rules, phase: Phase, reason: &str, chance: f64) -> Step {
+    // The first probe of an attempt that began within the outage.
+    let began = live.running.map(|running| running.began);
+    let is_first = began.zip(live.probe_at).is_some_and(|(began, probe)| probe.since(began).is_zero());
+    let mut other = state.clone();
+    if is_first {
+        other.outage.iter_mut().for_each(|outage| outage.waited_ms = 0);
+    }
+    outage(&other, live, rules, phase, reason, chance)
 }
 
 fn no_pause(state: &State, live: &Live, rules: &Rules) -> Step {

@@ -24,13 +24,15 @@ pub(super) enum Saying {
     Overflows,
     /// The provider of its agent has a limit, which is lifted after so long.
     Limit(Duration),
+    /// The provider of its agent is out of order from now on, for so long.
+    Outage(Duration),
     /// Something that it needs cannot be read or written.
     Fails,
 }
 
 impl Saying {
     fn is_trouble(&self) -> bool {
-        matches!(self, Self::Overflows | Self::Limit(_) | Self::Fails)
+        matches!(self, Self::Overflows | Self::Limit(_) | Self::Outage(_) | Self::Fails)
     }
 }
 
@@ -54,8 +56,21 @@ pub(super) struct Job {
     waited: Duration,
     /// Since when it waits for its provider, and until when.
     pub(super) waits: Option<(Duration, Duration)>,
+    /// What it does within an outage, in which its own time stands.
+    pub(super) outage: Option<InOutage>,
     /// The owner told it to end.
     pub(super) stop: Option<Stop>,
+}
+
+/// What an agent does within an outage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InOutage {
+    /// It has told its owner, who has not said yet when it asks again.
+    Tells,
+    /// It waits before it asks again.
+    Waits,
+    /// It asks.
+    Asks,
 }
 
 impl Job {
@@ -77,6 +92,7 @@ impl Job {
             still_since_heard: Duration::ZERO,
             waited: Duration::ZERO,
             waits: None,
+            outage: None,
             stop: None,
         }
     }
@@ -165,6 +181,7 @@ impl Truth {
             0 | 1 => sayings.push(Saying::Overflows),
             2 => sayings.push(Saying::Fails),
             3..=9 if is_agent => sayings.push(Saying::Limit(Duration::from_secs(self.rng.u64(1..900)))),
+            41..=52 if is_agent => sayings.push(Saying::Outage(Duration::from_secs(self.rng.u64(1..2_400)))),
             10..=40 => sayings.extend([Saying::Writes, Saying::Writes]),
             _ => {}
         }

@@ -138,6 +138,7 @@ impl Teller {
             if self.disk.is_dead() {
                 return Session::Died { power: false };
             }
+            self.truth.borrow_mut().probes_at(dispatcher.probe_at());
             if self.truth.borrow().broken.is_some() {
                 return Session::Failed;
             }

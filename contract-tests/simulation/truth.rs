@@ -12,7 +12,7 @@ use loa::runner::decide::{Attempt, Stop};
 use loa::system::clock::Moment;
 use loa::system::process::{Piece, Stream};
 
-use super::job::{Job, Saying, left_by};
+use super::job::{InOutage, Job, Saying, left_by};
 use super::world::Wrong;
 
 /// What is really so, whatever the program believes. Kept over every death.
@@ -39,6 +39,10 @@ pub(super) struct Truth {
     pub(super) stage_fails: Option<&'static str>,
     /// How long the session waited for providers.
     pub(super) waited: Duration,
+    /// The provider that is out of order: whose, since when, and until when.
+    pub(super) outage: Option<(Phase, Duration, Duration)>,
+    /// How long that outage was waited for, probes apart.
+    pub(super) outage_waited: Duration,
     /// The least and the most time that may be charged to the run.
     pub(super) charged: (Duration, Duration),
     /// Every event that was acknowledged, by its number.
@@ -88,6 +92,8 @@ pub(super) struct Settings {
     pub(super) idle: Option<Duration>,
     /// How long a session may wait for providers.
     pub(super) patience: Duration,
+    /// How long an outage may be waited for.
+    pub(super) outage_patience: Duration,
     pub(super) max_loops: u32,
     /// How long the run may take.
     pub(super) run_limit: Duration,
@@ -106,6 +112,16 @@ const PATIENCE: Duration = Duration::from_secs(70);
 /// How much of each time in which everything stood still may be charged to a stage: what the owner expected to sleep.
 const CHARGED: Duration = Duration::from_secs(25);
 
+/// How much is lost where milliseconds are cut.
+const ROUNDED: Duration = Duration::from_secs(1);
+
+/// The agent of a stage tells that its provider is out of order.
+fn tells_outage(job: &mut Job, now: Duration) -> Fact {
+    job.outage = Some(InOutage::Tells);
+    job.waits = Some((job.waits.map_or(now, |(since, _)| since), now));
+    Fact::OutageMet { reason: "status 503".to_owned() }
+}
+
 impl Truth {
     pub(super) fn new(rng: fastrand::Rng, wall: Timestamp, settings: Settings) -> Self {
         Self {
@@ -122,6 +138,8 @@ impl Truth {
             agents: BTreeMap::new(),
             stage_fails: None,
             waited: Duration::ZERO,
+            outage: None,
+            outage_waited: Duration::ZERO,
             charged: (Duration::ZERO, Duration::ZERO),
             seen: BTreeMap::new(),
             epoch: 0,
@@ -194,7 +212,12 @@ impl Truth {
         }
         let left = until.since(self.moment());
         let Some(job) = self.job.take() else {
-            self.pass_charged(left);
+            // What is left of the wait that a dead session began is nobody's time.
+            if self.outage.is_some() {
+                self.pass(left);
+            } else {
+                self.pass_charged(left);
+            }
             return Fact::Tick;
         };
         if let Some(stop) = job.stop {
@@ -220,6 +243,11 @@ impl Truth {
     /// The stage has come to what it tells next.
     fn happens(&mut self, mut job: Job) -> Fact {
         self.is_in_time(&job);
+        if let Some(at) = job.outage {
+            let fact = self.within_outage(&mut job, at);
+            self.job = Some(job);
+            return fact;
+        }
         if let Some((since, until)) = job.waits {
             job.goes_on(self.steady);
             self.waited += until.saturating_sub(since);
@@ -267,11 +295,58 @@ impl Truth {
                 let until = self.wall.checked_add(wait).expect("this century");
                 Fact::LimitReached { until, known: self.rng.bool().then_some(until) }
             }
+            Saying::Outage(length) => {
+                self.count("outages");
+                (self.outage, self.outage_waited) = (Some((phase, self.steady, self.steady + length)), Duration::ZERO);
+                tells_outage(job, self.steady)
+            }
             Saying::Fails => {
                 self.count("stages that cannot go on");
                 self.stage_fails = Some("write to the log of a stage");
                 Fact::Tick
             }
+        }
+    }
+
+    /// What comes next within an outage: the agent asks again, and is answered or not.
+    fn within_outage(&mut self, job: &mut Job, at: InOutage) -> Fact {
+        let now = self.steady;
+        if at != InOutage::Asks {
+            self.asks(job);
+            return Fact::Heard;
+        }
+        let is_down = self.outage.is_some_and(|(_, _, until)| now < until);
+        self.tell(|| format!("{} asks its provider, which is {}", job.phase, if is_down { "down" } else { "back" }));
+        if is_down {
+            return tells_outage(job, now);
+        }
+        self.count("outages over");
+        (job.outage, self.outage) = (None, None);
+        job.goes_on(now);
+        Fact::OutageOver
+    }
+
+    /// The agent asks its provider whether it is back.
+    pub(super) fn asks(&mut self, job: &mut Job) {
+        job.outage = Some(InOutage::Asks);
+        let since = job.waits.map_or(self.steady, |(since, _)| since);
+        job.waits = Some((since, self.steady + Duration::from_millis(self.rng.u64(1..20_000))));
+    }
+
+    /// The owner of the stage says when its agent asks again.
+    pub(super) fn probes_at(&mut self, probe_at: Option<Moment>) {
+        let (now, steady) = (self.moment(), self.steady);
+        let Some(job) = self.job.as_mut().filter(|job| job.outage == Some(InOutage::Tells) && job.stop.is_none())
+        else {
+            return;
+        };
+        let pause = probe_at.map_or(Duration::ZERO, |probe| probe.since(now));
+        job.outage = Some(InOutage::Waits);
+        job.waits = job.waits.map(|(since, _)| (since, steady + pause));
+        self.outage_waited += pause;
+        if self.outage_waited > self.settings.outage_patience {
+            let waited = self.outage_waited;
+            self.breaks(format!("an outage is waited for, {waited:?} in all"));
         }
     }
 
@@ -315,6 +390,13 @@ impl Truth {
                 self.breaks(format!("{} is stopped as silent after {silent:?}", job.phase));
             }
             Stop::Silent(_) => self.count("silent stages stopped"),
+            Stop::Outage { .. } => {
+                self.count("outages too long to wait for");
+                let lasts = self.outage.map_or(Duration::ZERO, |(_, since, _)| self.steady.saturating_sub(since));
+                if lasts + ROUNDED < self.settings.outage_patience {
+                    self.breaks(format!("{} waited for its provider {lasts:?} and no longer", job.phase));
+                }
+            }
             Stop::OutOfPatience(_) => self.count("limits too long to wait for"),
             _ => {}
         }

@@ -5,12 +5,8 @@ use std::time::Duration;
 use super::Backoff;
 
 /// The pauses between probes: an outage of seconds is over soon, and one of hours is not asked after each minute.
-const PROBES: Backoff = Backoff {
-    initial: Duration::from_secs(15),
-    multiplier: 2.0,
-    max: Duration::from_mins(5),
-    jitter: 0.25,
-};
+const PROBES: Backoff =
+    Backoff { initial: Duration::from_secs(15), multiplier: 2.0, max: Duration::from_mins(5), jitter: 0.25 };
 
 /// The pause before the next probe, of an outage in which `probes` failed and that is waited for this much longer; `None`
 /// when nothing is left. The last probe comes when patience ends. `chance` lies in `0.0..=1.0`.
@@ -27,9 +23,8 @@ mod tests {
 
     #[test]
     fn probes_come_less_and_less_often_and_the_last_one_when_patience_ends() {
-        let seconds = |probes, left, chance| {
-            next_probe(probes, Duration::from_secs(left), chance).map(|pause| pause.as_secs())
-        };
+        let seconds =
+            |probes, left, chance| next_probe(probes, Duration::from_secs(left), chance).map(|pause| pause.as_secs());
         let pauses: Vec<_> = (0..7).map(|probes| seconds(probes, 7200, 0.0)).collect();
         assert_eq!(pauses, [15, 30, 60, 120, 240, 300, 300].map(Some));
         for (probes, left, chance, pause) in [

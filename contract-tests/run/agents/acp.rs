@@ -30,7 +30,7 @@ impl Scripted {
     fn configured(&self, keys: &str, lines: &str) {
         let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/acp/agent.py");
         self.workspace.config(&format!(
-            "autonomous_agent: {{ context: {{ soft_limit_tokens: 1000, hard_limit_tokens: 2000 }} }}\nruntime:\n  backend: mine\n  retry: {{ initial_ms: 1, max_ms: 1, jitter: 0 }}\n  backends: {{ mine: {{ kind: acp, run: [python3, '{}', --acp], args: [last], env: {{ ACP: '{}' }}{keys} }} }}\n{lines}",
+            "autonomous_agent: {{ context: {{ soft_limit_tokens: 1000, hard_limit_tokens: 2000 }} }}\nruntime:\n  backend: mine\n  retry: {{ initial_ms: 1, max_ms: 1, jitter: 0 }}\n  outage_patience: 0\n  backends: {{ mine: {{ kind: acp, run: [python3, '{}', --acp], args: [last], env: {{ ACP: '{}' }}{keys} }} }}\n{lines}",
             agent.display(),
             self.workspace.path("acp").display(),
         ));

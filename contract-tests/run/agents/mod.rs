@@ -9,6 +9,7 @@ mod context;
 mod docker;
 mod ends;
 mod limits;
+mod outages;
 mod prompts;
 mod real;
 mod real_acp;

@@ -185,7 +185,7 @@ impl Installed {
         }
         let (name, model_name) = (player.name(), model_of(player));
         workspace.config(&format!(
-            "autonomous_agent: {{ require_human_deploy_approval: false }}\nruntime:\n  backend: {name}\n  retry: {{ initial_ms: 1, max_ms: 1 }}\n  backends: {{ {name}: {{ binary: '{}', permissions: all{model_name} }} }}\n{phases}",
+            "autonomous_agent: {{ require_human_deploy_approval: false }}\nruntime:\n  backend: {name}\n  retry: {{ initial_ms: 1, max_ms: 1 }}\n  outage_patience: 0\n  backends: {{ {name}: {{ binary: '{}', permissions: all{model_name} }} }}\n{phases}",
             program.display()
         ));
         Some(Self { player, workspace, model, program })

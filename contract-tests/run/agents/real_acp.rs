@@ -132,7 +132,7 @@ impl Installed {
         };
         workspace.write("plan.json", r#"{"phases": [{"id": "design", "prompt": "Design it."}]}"#);
         workspace.config(&format!(
-            "runtime:\n  backend: mine\n  retry: {{ initial_ms: 1, max_ms: 1 }}\n  backends: {{ mine: {{ kind: acp, run: [{}], permissions: all{} }} }}\n  phases: {{ design: {{ timeout_ms: 120000 }} }}\n",
+            "runtime:\n  backend: mine\n  retry: {{ initial_ms: 1, max_ms: 1 }}\n  outage_patience: 0\n  backends: {{ mine: {{ kind: acp, run: [{}], permissions: all{} }} }}\n  phases: {{ design: {{ timeout_ms: 120000 }} }}\n",
             places(agent.run),
             places(agent.keys),
         ));

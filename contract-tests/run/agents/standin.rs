@@ -138,9 +138,11 @@ impl StandIn {
     pub(super) fn configured(&self, lines: &str) {
         let replay = self.workspace.path("replay");
         fs::create_dir_all(&replay).expect("made");
+        // An outage is a failure like others, but where a test is about it.
+        let outages = if lines.contains("outage_patience") { "" } else { "  outage_patience: 0\n" };
         let (name, program, home) = (self.player.name(), recordings().join("replay"), self.workspace.path("home"));
         self.workspace.config(&format!(
-            "autonomous_agent: {{ require_human_deploy_approval: false }}\nruntime:\n  backend: {name}\n  retry: {{ initial_ms: 1, max_ms: 1, jitter: 0 }}\n  backends: {{ {name}: {{ binary: '{}', env: {{ REPLAY: '{}', CODEX_HOME: '{home}', GEMINI_CLI_HOME: '{home}', QWEN_HOME: '{home}' }} }} }}\n{lines}",
+            "autonomous_agent: {{ require_human_deploy_approval: false }}\nruntime:\n  backend: {name}\n  retry: {{ initial_ms: 1, max_ms: 1, jitter: 0 }}\n  backends: {{ {name}: {{ binary: '{}', env: {{ REPLAY: '{}', CODEX_HOME: '{home}', GEMINI_CLI_HOME: '{home}', QWEN_HOME: '{home}' }} }} }}\n{outages}{lines}",
             program.display(),
             replay.display(),
             home = home.display(),

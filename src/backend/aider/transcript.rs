@@ -133,9 +133,12 @@ fn class(error: &str) -> Class {
         | "UnsupportedParamsError" => Class::Permanent,
         // Its library files a connection that failed under the first, and a status without a name of its own, such as 529,
         // under the second.
-        "InternalServerError" | "APIError" | "APIConnectionError" | "Timeout" | "ServiceUnavailableError" | "BadGatewayError" => {
-            Class::Outage
-        }
+        "InternalServerError"
+        | "APIError"
+        | "APIConnectionError"
+        | "Timeout"
+        | "ServiceUnavailableError"
+        | "BadGatewayError" => Class::Outage,
         _ => Class::Transient { wait: None },
     }
 }

@@ -300,7 +300,12 @@ fn status(answer: &Answer) -> ExitStatus {
         (None, _) if answer.is_stopped_by_denials() => ExitStatus::HumanNeeded,
         (
             None,
-            ClassName::Transient | ClassName::Outage | ClassName::Limit | ClassName::Cancelled | ClassName::TimedOut | ClassName::Lost,
+            ClassName::Transient
+            | ClassName::Outage
+            | ClassName::Limit
+            | ClassName::Cancelled
+            | ClassName::TimedOut
+            | ClassName::Lost,
         ) => ExitStatus::TryAgain,
     }
 }

@@ -9,7 +9,9 @@ use super::screen::Screen;
 use crate::cli::console::{CYAN, RED};
 use crate::contract::{Checkpoint, Phase, PhaseExit};
 use crate::draw;
-use crate::events::{AgentActivity, CompactionMeans, Envelope, Event, Found, Observation, Outage, Pause, RunEnd, State};
+use crate::events::{
+    AgentActivity, CompactionMeans, Envelope, Event, Found, Observation, Outage, Pause, RunEnd, State,
+};
 use crate::runner::{Call, Listener};
 use crate::store::Layout;
 use crate::system::output::same_file;
@@ -84,7 +86,9 @@ impl Terminal {
             }
             RunEnd::Paused { pause: Pause::Outage { since } } => {
                 let since = moment(*since);
-                format!("the provider is out of reach or out of order since {since}; `loa-run resume` waits for it anew")
+                format!(
+                    "the provider is out of reach or out of order since {since}; `loa-run resume` waits for it anew"
+                )
             }
             RunEnd::Paused { pause: Pause::AgentCancelled } => {
                 "somebody stopped the agent; `loa-run resume` goes on".to_owned()
@@ -182,7 +186,9 @@ fn sentence(event: &Event, state: &State, layout: &Layout) -> Option<String> {
 pub(super) fn waits_for(outage: &Outage) -> String {
     let Outage { reason, since, until, probe, pause, .. } = outage;
     let [since, until, next] = [*since, *until, pause.not_before].map(moment);
-    format!("the provider is out of reach or out of order ({reason}); waiting for it since {since}, until {until} at most; probe {probe} at {next}")
+    format!(
+        "the provider is out of reach or out of order ({reason}); waiting for it since {since}, until {until} at most; probe {probe} at {next}"
+    )
 }
 
 /// A moment to the second.

@@ -13,6 +13,6 @@ mod value;
 pub use fold::{Seen, fold};
 pub use html::html;
 pub use value::{
-    Answer, AttemptOutcome, AttemptReport, Call, ContextEvent, Gap, GapCause, Limit, OutageReport, PhaseReport, Remediation,
-    RunReport, Wait,
+    Answer, AttemptOutcome, AttemptReport, Call, ContextEvent, Gap, GapCause, Limit, OutageReport, PhaseReport,
+    Remediation, RunReport, Wait,
 };

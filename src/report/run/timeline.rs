@@ -130,7 +130,8 @@ impl Picture<'_> {
             mark(limit.phase, limit.at, '‖', Tone::Wait, tip, None)
         });
         let outages = self.report.outages.iter().filter_map(|outage| {
-            let over = outage.over.map_or_else(|| format!("until {} at most", outage.until), |over| format!("until {over}"));
+            let over =
+                outage.over.map_or_else(|| format!("until {} at most", outage.until), |over| format!("until {over}"));
             let tip = format!("{}: waited for the provider {over}: {}", outage.phase, outage.reason);
             mark(outage.phase, outage.since, '‖', Tone::Wait, tip, None)
         });

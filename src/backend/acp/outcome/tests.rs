@@ -31,7 +31,12 @@ fn an_error_has_the_class_that_its_code_or_its_words_have() {
         (529, "Overloaded", Value::Null, Class::Outage),
         (503, "", Value::Null, Class::Outage),
         (internal, "529 Overloaded", Value::Null, Class::Outage),
-        (internal, "Connection to the API was lost (ECONNRESET)", json!({ "errorKind": "server_error" }), Class::Outage),
+        (
+            internal,
+            "Connection to the API was lost (ECONNRESET)",
+            json!({ "errorKind": "server_error" }),
+            Class::Outage,
+        ),
         (internal, "Internal error: Connection reset by server", json!(["any", 1]), Class::Outage),
         (internal, "terminated", Value::Null, TRANSIENT),
         (1001, r#"Codex process has exited with code 1: {"restartable":true}"#, Value::Null, TRANSIENT),
@@ -127,7 +132,7 @@ fn an_end_that_claims_success_is_looked_at() {
             false,
             true,
             "Error: Failed to get response from the AI model; retried 5 times (total) Last error: 529 x",
-            TRANSIENT,
+            Class::Outage,
         ),
         (
             false,

@@ -1,0 +1,83 @@
+//! A provider that is out of order or out of reach: waited for with probes, and no attempt used up.
+
+use super::asked::{ended, lines};
+use super::{Player, StandIn};
+use crate::run::until;
+
+/// A stand-in whose provider is out of order at the starts of these numbers, and then is not.
+fn down(player: Player, patience: &str, starts: &[&str]) -> StandIn {
+    let agent = StandIn::new(player);
+    agent.configured(&format!("  outage_patience: {patience}\n"));
+    for start in starts {
+        agent.plays(start, "overloaded", player.code(503));
+    }
+    if !starts.contains(&"rest") {
+        agent.plays("rest", "tool", 0);
+    }
+    agent
+}
+
+#[test]
+fn an_outage_is_gone_on_from_without_a_further_attempt() {
+    for player in Player::ALL {
+        let agent = down(player, "0.2s", &["1"]);
+        let ran = agent.run().exits(0);
+        ran.says(&["out of reach or out of order", "waiting for it since", "probe 1 at"]);
+        assert_eq!(agent.classes(), ["outage", "done"], "{player:?}");
+        assert_eq!(agent.record()["invocations"][1]["attempt"], 1, "{player:?}: no attempt is used up");
+        if player.resumes() {
+            let session = agent.record()["invocations"][0]["session"].as_str().expect("a session").to_owned();
+            agent.went_on(2, &session);
+        }
+    }
+}
+
+#[test]
+fn patience_that_is_spent_ends_the_run_which_is_resumed_with_new_patience() {
+    let agent = down(Player::Claude, "0.2s", &["rest"]);
+    for starts in [2, 4] {
+        let ran = if starts == 2 { agent.run() } else { agent.workspace.resume() };
+        ran.exits(1).says(&["since", "`loa-run resume` waits for it anew"]);
+        assert_eq!(agent.starts(), starts, "the last probe comes when patience ends");
+        assert!(agent.workspace.checkpoint("design").is_null(), "no outcome");
+        assert_eq!(agent.workspace.record()["status"], "interrupted");
+        assert!(agent.workspace.reports().is_empty(), "nobody is called");
+    }
+    agent.plays("rest", "tool", 0);
+    agent.workspace.resume().exits(0);
+    let report: serde_json::Value =
+        serde_json::from_str(&agent.workspace.loa(&["report", "--json"]).exits(0).stdout).expect("JSON");
+    let outages = report["outages"].as_array().expect("outages");
+    assert_eq!(outages.len(), 2, "{outages:?}");
+    assert!(outages[0]["reason"].as_str().expect("a reason").contains("529"), "{outages:?}");
+}
+
+#[test]
+fn what_is_waited_for_is_told_also_after_a_kill() {
+    let agent = down(Player::Claude, "1h", &["rest"]);
+    let mut run = agent.start();
+    let status = || agent.workspace.loa(&["status", "--json"]);
+    let outage = || serde_json::from_str::<serde_json::Value>(&status().stdout).unwrap_or_default()["outage"].clone();
+    until("it waits", || outage()["probe"] == 1);
+    run.kill().expect("killed");
+    run.wait().expect("waited for");
+    assert_eq!((&outage()["phase"], &outage()["pause"]["delay_ms"].as_u64().is_some()), (&"design".into(), &true));
+    agent.workspace.loa(&["status"]).says(&["design: the provider is out of reach or out of order", "until"]);
+    assert_eq!(agent.starts(), 1);
+}
+
+#[test]
+fn an_agent_that_is_asked_waits_where_somebody_wants_that() {
+    let ask = ["run", "--json", "--set", "runtime.retry.max=0"];
+    let agent = down(Player::Claude, "1h", &["1"]);
+    let told = lines(&agent.ask(&[&ask[..], &["x"]].concat()).exits(1));
+    assert_eq!((agent.starts(), &ended(&told)["class"]), (1, &"transient".into()), "a run's patience is a run's");
+    let agent = down(Player::Claude, "0", &["1"]);
+    let told = lines(&agent.ask(&[&ask[..], &["--outage-patience", "0.2s", "x"]].concat()).exits(0));
+    let waiting = told.iter().find(|line| line["type"] == "waiting").expect("it waits");
+    assert_eq!((agent.starts(), &waiting["class"]), (2, &"outage".into()));
+    let agent = down(Player::Claude, "0", &["rest"]);
+    let told = lines(&agent.ask(&[&ask[..], &["--outage-patience", "0.2s", "x"]].concat()).exits(1));
+    assert_eq!((agent.starts(), &ended(&told)["class"]), (2, &"outage".into()));
+    agent.ask(&["run", "--outage-patience", "soon", "x"]).exits(64).says(&["90s"]);
+}
