@@ -376,6 +376,26 @@ fn deciding_knows_no_host() {
     assert!(looked_at > 4, "the decisions have a room");
 }
 
+/// What is pure has nothing to log, and what is logged is shown by the command line alone.
+#[test]
+fn the_log_is_written_by_rooms_with_effects_and_shown_by_one() {
+    let pure = ["contract/", "diag/", "draw/", "policy/", "schema/", "events/", "config/", "runner/decide/"];
+    let mut logging = 0;
+    for (path, text) in sources() {
+        let tokens = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+        logging += usize::from(tokens.contains("use tracing::"));
+        assert!(
+            !tokens.contains("tracing") || !pure.iter().any(|room| path.starts_with(room)),
+            "src/{path} is pure and names tracing"
+        );
+        assert!(
+            !tokens.contains("tracing_subscriber") || path == "cli/run/log.rs",
+            "src/{path} names a subscriber: the command line installs it"
+        );
+    }
+    assert!(logging > 4, "only {logging} files log");
+}
+
 /// The rooms of the runner; each names only those before it.
 const RUNNER: &[&str] = &[
     "session",

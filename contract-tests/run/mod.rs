@@ -19,6 +19,7 @@ mod features;
 mod formats;
 mod host;
 mod journal;
+mod log;
 mod model;
 mod old_names;
 mod people;

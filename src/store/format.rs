@@ -19,6 +19,7 @@ use std::sync::LazyLock;
 use camino::Utf8PathBuf;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tracing::debug_span;
 
 use crate::diag::render::all;
 use crate::diag::{Budget, Diagnostic};
@@ -92,6 +93,8 @@ pub fn to_yaml(value: &impl Serialize) -> Result<String, serde_yaml::ser::Error>
 
 /// Writes a document whole, and leaves it to the next sync to make it durable: what a power cut takes is written again.
 pub(super) fn project(disk: &dyn Disk, path: &Path, text: &str, privacy: Privacy) -> Result<(), StoreError> {
+    let file = path.file_name().and_then(|name| name.to_str());
+    let _span = debug_span!(target: "store", "projection", file, bytes = text.len()).entered();
     Ok(disk.replace(path, text.as_bytes(), privacy)?)
 }
 

@@ -6,6 +6,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand};
 
 use super::agent::{AgentVerb, agent_help};
 use super::backends::{BACKENDS_HELP, BackendsVerb};
+use super::log::LogArgs;
 use crate::cli::exit::SHARED_CODES;
 use crate::config::{Override, built_in};
 use crate::contract::{Phase, ResolutionAction};
@@ -26,6 +27,8 @@ pub(super) struct LoaRun {
     /// Set a value of the configuration, such as runtime.retry.max=1; may be given again
     #[arg(long = "set", global = true, value_name = "KEY=VALUE", value_parser = Override::set)]
     pub(super) overrides: Vec<Override>,
+    #[command(flatten)]
+    pub(super) log: LogArgs,
 }
 
 /// Which phases of the plan are asked for.
@@ -275,6 +278,7 @@ Examples:
   loa-run resume                      go on
   loa-run run --wait                  stay until there is an answer, and go on
   loa-run logs audit --follow         see what a phase writes
+  loa-run run -vv                     see what the program does, on standard error
   loa-run config --explain            see where each value comes from
   loa-run report                      see what happened: .loa-run/report.html
   loa-run runs                        list the executions of this workspace
@@ -289,6 +293,8 @@ Variables:
   LOA_RUN_RETRY_MAX is runtime.retry.max, and so on for the section runtime
   CONTEXT_SOFT_LIMIT, CONTEXT_HARD_LIMIT, LOA_RUN_TIMEOUT_HOURS, LOA_OPERATOR
   LOA_RESOLUTION, LOA_RESOLUTION_NOTES: the answer for `resolve`
+  LOA_LOG, LOA_LOG_FORMAT: as --log and --log-format; the parts are execution,
+  stage, attempt, invocation and store
 
 A plan:
   {\"phases\": [

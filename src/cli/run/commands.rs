@@ -16,6 +16,7 @@ use super::given::{Here, bounds, origin, overrides, planned, settings, tell_unhe
 use super::halt::ask_to_halt;
 use super::init::init;
 use super::journal::journal;
+use super::log::withhold;
 use super::logs::logs;
 use super::pinned::{Files, Resumed, Wish, planned_for_resume};
 use super::refusal::{of_prompt, of_run};
@@ -45,7 +46,10 @@ pub fn run() -> ExitStatus {
             return ExitStatus::Success;
         }
         match parse::<LoaRun>() {
-            Ok(args) => finish(command(&args)),
+            Ok(args) => {
+                let _log = args.log.begin();
+                finish(command(&args))
+            }
             Err(status) => status,
         }
     })
@@ -156,6 +160,7 @@ fn dry(plan: &Plan, json: bool) -> Result<ExitStatus, Failure> {
 }
 
 fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> Result<ExitStatus, Failure> {
+    withhold(&request.bounds.redactor);
     let internal = |error| Failure::new(ExitStatus::Internal, error);
     let mut terminal = Terminal::new(&here.layout, args.json);
     let interrupts = {

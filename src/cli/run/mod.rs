@@ -1,7 +1,7 @@
 //! `loa-run`: executes the phases, and calls a human when it must.
 //!
 //! `args` is the shape of the command line; `commands` does what it says; `terminal` shows a run as it happens, on a `screen`; `show`
-//! prints where it stands; `report` what happened; `agent` asks one agent outside of a run; `refusal` turns what went wrong into an exit code with hints.
+//! prints where it stands; `report` what happened; `log` is what the program says of itself; `agent` asks one agent outside of a run; `refusal` turns what went wrong into an exit code with hints.
 
 mod agent;
 mod agent_screen;
@@ -18,6 +18,7 @@ mod halt;
 mod init;
 mod journal;
 mod locate;
+mod log;
 mod logs;
 mod needs;
 mod pinned;

@@ -1,6 +1,7 @@
 //! A run as it happens, line by line: what stages write, and between it the events of the journal.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::{Timestamp, Unit};
@@ -37,7 +38,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Terminal {
     pub(super) fn new(layout: &Layout, json: bool) -> Self {
-        let colours = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
+        let colours = colours();
         let screen = Screen::new(io::stdout(), io::stderr(), PATIENCE);
         let together = json || same_file(io::stdout(), io::stderr());
         Self { json, open: [false; 2], together, colours, screen, layout: layout.clone(), tokens: None }
@@ -50,6 +51,9 @@ impl Terminal {
         let open = &mut self.open[index(piece.stream)];
         let bytes = prefixed(&format!("{phase} | "), *open, &piece.bytes);
         *open = !piece.ends_line();
+        if self.together || self.shown_on(piece.stream) == Stream::Stderr {
+            LINE_IS_OPEN.store(!piece.ends_line(), Ordering::Relaxed);
+        }
         self.screen.show(self.shown_on(piece.stream), bytes);
     }
 
@@ -60,6 +64,7 @@ impl Terminal {
 
     /// Ends the line that a stream of the stage left open.
     fn end_line(&mut self, stream: Stream) {
+        LINE_IS_OPEN.store(false, Ordering::Relaxed);
         if std::mem::take(&mut self.open[index(stream)]) {
             self.screen.show(self.shown_on(stream), b"\n".to_vec());
         }
@@ -107,6 +112,19 @@ impl Terminal {
         let text = if self.colours { text.to_owned() } else { anstream::adapter::strip_str(text).to_string() };
         self.screen.show(Stream::Stderr, text.into_bytes());
     }
+}
+
+/// Whether a stage has left a line open where standard error is shown.
+static LINE_IS_OPEN: AtomicBool = AtomicBool::new(false);
+
+/// Whether whoever writes a line to standard error now, beside the terminal, has to end another one first.
+pub(super) fn break_line() -> bool {
+    LINE_IS_OPEN.swap(false, Ordering::Relaxed)
+}
+
+/// Whether standard error may have colours.
+pub(super) fn colours() -> bool {
+    anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
 }
 
 impl Listener for Terminal {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
+use tracing::{Instrument, info_span};
 
 use super::host::Host;
 use super::session::{Mode, Opening, PinnedText};
@@ -114,6 +115,11 @@ impl<'a> Engine<'a> {
     /// [`RunError`] when something could not be read or written; what was acknowledged before is in the journal, and the
     /// execution can be resumed.
     pub async fn run(self) -> Result<Ended, RunError> {
+        let span = info_span!(target: "execution", "execution", id = %self.execution());
+        self.until_over().instrument(span).await
+    }
+
+    async fn until_over(self) -> Result<Ended, RunError> {
         let Self { mut dispatcher, mut mail, mut interrupts, layout } = self;
         let stages = LocalSet::new();
         let walked = stages.run_until(async {

@@ -8,12 +8,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio::task::spawn_local;
+use tracing::{Instrument, Span, info_span};
 
 use super::Listener;
 use super::memory;
 use super::ports::{Ports, Start};
 use crate::contract::{ExecutionId, OperatorRecord, Phase, SessionId};
-use crate::events::{Envelope, Observation, State};
+use crate::events::{Envelope, Event, Observation, State};
 use crate::policy::StageOutcome;
 use crate::runner::agent::TICK;
 use crate::runner::decide::{Attempt, Stop, Survey};
@@ -43,6 +44,8 @@ pub(super) struct Host<'a> {
     is_unguarded: bool,
     inbox: Inbox,
     stops: Option<mpsc::UnboundedSender<Stop>>,
+    /// Of the phase that is at work; none between phases.
+    span: Span,
     artifacts: Artifacts,
     observations: Option<store::Observations>,
     listener: &'a mut dyn Listener,
@@ -69,6 +72,7 @@ impl<'a> Host<'a> {
             is_unguarded: false,
             inbox,
             stops: None,
+            span: Span::none(),
             artifacts: Artifacts::new(layout, place, bounds),
             observations: None,
             listener,
@@ -135,7 +139,11 @@ impl Ports for Host<'_> {
         self.stops = Some(stops);
         let (places, own) = ((&self.layout, &self.place), (guard, self.inbox.clone()));
         let task = StageTask::prepare(order, places, (&self.bounds, &self.backends), own, orders)?;
-        spawn_local(task.run(said));
+        if start.is_first {
+            self.span = info_span!(target: "stage", "stage", phase = %start.phase);
+        }
+        let span = self.span.in_scope(|| info_span!(target: "attempt", "attempt", number = start.attempt));
+        spawn_local(task.run(said).instrument(span));
         Ok(())
     }
 
@@ -196,6 +204,9 @@ impl Ports for Host<'_> {
     }
 
     fn event(&mut self, envelope: &Envelope, state: &State) {
+        if matches!(envelope.event, Event::StageConcluded { .. }) {
+            self.span = Span::none();
+        }
         self.listener.event(envelope, state);
     }
 

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tracing::{Instrument, info, info_span};
 
 use super::agent_session::AgentSession;
 use super::attempt::{End, StageTask};
@@ -136,7 +137,9 @@ impl StageTask {
         invocation: Box<dyn Invocation>,
         agent: &mut AgentSession,
     ) -> Result<Driven<Cut>, RunError> {
-        let driven = drive(invocation, &mut PhaseHost { task: self, agent }).await;
+        let (backend, number) = (agent.backend.name(), agent.invocations);
+        let span = info_span!(target: "invocation", "invocation", backend, number);
+        let driven = drive(invocation, &mut PhaseHost { task: self, agent }).instrument(span.clone()).await;
         self.end_of_process(!agent.capabilities.structured).await?;
         let end = match driven? {
             Driven::Ended(mut end) => {
@@ -158,6 +161,7 @@ impl StageTask {
             }
         };
         let (Driven::Ended(told) | Driven::Cut(_, told)) = &end;
+        span.in_scope(|| info!(target: "invocation", class = %told.class.name(), "ended"));
         let told = ended(told, agent.current.take(), None, Some(agent.turns));
         self.inbox.announce(Fact::Happened(Event::Agent { phase: agent.phase, agent: told })).await;
         Ok(end)

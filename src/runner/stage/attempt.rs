@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::mpsc;
+use tracing::{debug, info};
 
 use super::context::{Compactor, ContextWatch, Seen};
 use super::files::{Identity, StageFiles, environment};
@@ -141,7 +142,10 @@ impl StageTask {
         }
         let inbox = self.inbox.clone();
         match self.attempt().await {
-            Ok(attempt) => inbox.tell(Fact::Ended(Box::new(attempt))).await,
+            Ok(attempt) => {
+                log_end(&attempt);
+                inbox.tell(Fact::Ended(Box::new(attempt))).await;
+            }
             Err(error) => inbox.failed(error).await,
         }
     }
@@ -215,6 +219,7 @@ impl StageTask {
             }
         };
         let group = running.group();
+        debug!(target: "attempt", group, gate = self.in_gate, "process started");
         self.guard.borrow_mut().watch(group);
         let watched = self.watch(&mut running).await;
         if !matches!(watched, Ok(Ok(_))) && !self.hear_out(&mut running).await {
@@ -339,6 +344,17 @@ impl StageTask {
     /// A time for the next document.
     pub(super) fn stamp(&self) -> Timestamp {
         clock::now().wall().max(self.order.not_before)
+    }
+}
+
+/// What the log says of the end of an attempt: no word of what it wrote.
+fn log_end(attempt: &Attempt) {
+    match &attempt.end {
+        Ok(outcome) => {
+            let code = outcome.error.as_ref().map(|error| error.code.as_str());
+            info!(target: "attempt", exit = outcome.exit.code(), code, gate = attempt.in_gate, "ended");
+        }
+        Err(stop) => info!(target: "attempt", ?stop, gate = attempt.in_gate, "stopped"),
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use base16ct::lower::encode_string;
 use sha2::{Digest, Sha256};
+use tracing::{debug_span, trace_span};
 
 use crate::events::{EVENT_VERSION, Envelope};
 use crate::store::journal::durability;
@@ -211,6 +212,7 @@ impl OpenJournal {
     /// # Errors
     /// [`StoreError::Superseded`] when somebody else appended meanwhile; [`StoreError::File`]. Nothing of them counts then.
     pub(super) fn append(&mut self, envelopes: &[Envelope], sync: bool) -> Result<(), StoreError> {
+        let _span = debug_span!(target: "store", "append", events = envelopes.len(), sync).entered();
         self.check(envelopes.first().map_or(0, |first| first.epoch))?;
         let (mut bytes, mut head) = (Vec::new(), self.head.clone());
         for envelope in envelopes {
@@ -224,6 +226,7 @@ impl OpenJournal {
             return Err(error.into());
         }
         if sync {
+            let _span = trace_span!(target: "store", "sync").entered();
             self.file.sync().inspect_err(|_| self.broken = true)?;
         }
         self.length += bytes.len() as u64;

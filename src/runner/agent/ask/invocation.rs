@@ -3,6 +3,8 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use tracing::{Instrument, info_span};
+
 use super::super::driver::{Driven, Host, activity, drive};
 use super::super::port::{AgentEnd, AgentEvent, Invocation, Task};
 use super::super::prompt::prompt;
@@ -54,7 +56,9 @@ impl Asking<'_> {
             Ok(invocation) => invocation,
             Err(error) => return (not_started(&error), None),
         };
-        let Ok(driven) = drive(invocation, self).await;
+        let (backend, number) = (self.question.backend.name(), self.attempts);
+        let span = info_span!(target: "invocation", "invocation", backend, number);
+        let Ok(driven) = drive(invocation, self).instrument(span).await;
         let ended = match driven {
             Driven::Ended(end) => (end, None),
             Driven::Cut(Cut::Interrupted(interrupt), end) => (end, Some(interrupt)),
