@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+mod crowd;
+
 use super::scale::Scale;
 use super::text::{escaped, span};
 
@@ -181,9 +183,9 @@ impl Timeline {
             )?;
         }
         self.breaks.iter().try_for_each(|cut| write_break(svg, &scale, cut, bottom))?;
-        self.links.iter().try_for_each(|link| write_link(svg, &scale, link))?;
+        crowd::links(&scale, &self.links).into_iter().try_for_each(|link| write_link(svg, &scale, link))?;
         self.lanes.iter().enumerate().try_for_each(|(index, lane)| write_bars(svg, &scale, index, lane))?;
-        write_marks(svg, &scale, &self.marks)?;
+        crowd::marks(&scale, &self.marks).iter().try_for_each(|placed| write_mark(svg, placed))?;
         writeln!(svg, "</svg>")
     }
 }
@@ -215,20 +217,15 @@ fn described(svg: &mut String, href: Option<&str>, tip: &str, shape: &str) -> st
 }
 
 fn write_bars(svg: &mut String, scale: &Scale, index: usize, lane: &Lane) -> std::fmt::Result {
-    let mut free = LEFT;
-    for bar in &lane.bars {
-        let (from, to) = (scale.x(bar.from), scale.x(bar.to));
-        let x = from.max(free);
-        let least = if bar.thin { 0.0 } else { LEAST };
-        let width = (to - x).max(least).min(RIGHT + 40.0 - x).max(1.0);
-        free = x + width + if bar.thin { 0.0 } else { 1.0 };
+    for placed in crowd::bars(scale, &lane.bars) {
+        let crowd::PlacedBar { x, width, bar } = &placed;
         let height = if bar.thin { 4.0 } else { BAR };
         let y = top_of(index) + MIDDLE - height / 2.0;
         let tone = bar.tone.class();
         let mut shape = format!(
             "<rect class=\"shape {tone}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height}\" rx=\"2\"/>"
         );
-        if width > 8.0 + 7.0 * lanes(bar.text.chars().count()) && !bar.text.is_empty() {
+        if *width > 8.0 + 7.0 * lanes(bar.text.chars().count()) && !bar.text.is_empty() {
             let (x, y) = (x + 5.0, y + BAR / 2.0 + 4.0);
             write!(shape, "<text class=\"on\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escaped(&bar.text))?;
         }
@@ -237,24 +234,10 @@ fn write_bars(svg: &mut String, scale: &Scale, index: usize, lane: &Lane) -> std
     Ok(())
 }
 
-/// Marks of one lane that would cover each other stand side by side, in the order in which they are given.
-fn write_marks(svg: &mut String, scale: &Scale, marks: &[Mark]) -> std::fmt::Result {
-    let mut placed: Vec<(usize, f64)> = Vec::new();
-    for mark in marks {
-        let taken = |x: f64| placed.iter().any(|(lane, other)| *lane == mark.lane && (other - x).abs() < MARK);
-        let mut x = scale.x(mark.at);
-        while taken(x) && x < WIDTH - MARK {
-            x += MARK / 2.0;
-        }
-        placed.push((mark.lane, x));
-        write_mark(svg, x, mark)?;
-    }
-    Ok(())
-}
-
-fn write_mark(svg: &mut String, x: f64, mark: &Mark) -> std::fmt::Result {
+fn write_mark(svg: &mut String, placed: &crowd::PlacedMark) -> std::fmt::Result {
+    let crowd::PlacedMark { x, glyph, mark } = placed;
     let y = top_of(mark.lane) + 9.0;
-    let (tone, glyph) = (mark.tone.class(), escaped(&mark.glyph.to_string()));
+    let (tone, glyph) = (mark.tone.class(), escaped(glyph));
     let shape = format!(
         "<circle class=\"shape {tone}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7.5\"/>\
          <text class=\"on\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{glyph}</text>",
@@ -279,13 +262,16 @@ fn write_link(svg: &mut String, scale: &Scale, link: &Link) -> std::fmt::Result 
 fn write_break(svg: &mut String, scale: &Scale, cut: &Break, bottom: f64) -> std::fmt::Result {
     let (from, to) = (scale.x(cut.from), scale.x(cut.to));
     let (width, middle) = (to - from, f64::midpoint(from, to));
-    let shape = format!(
-        "<rect class=\"cut\" x=\"{from:.1}\" y=\"{TOP}\" width=\"{width:.1}\" height=\"{:.1}\"/>\
-         <text class=\"faint\" x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-        bottom - TOP,
-        bottom + 11.0,
-        span(round(cut.to.saturating_sub(cut.from)))
+    let mut shape = format!(
+        "<rect class=\"cut\" x=\"{from:.1}\" y=\"{TOP}\" width=\"{width:.1}\" height=\"{:.1}\"/>",
+        bottom - TOP
     );
+    let text = span(round(cut.to.saturating_sub(cut.from)));
+    // Where many are cut out each is narrow, and their labels would lie over each other.
+    if width > 7.0 * lanes(text.chars().count()) {
+        let y = bottom + 11.0;
+        write!(shape, "<text class=\"faint\" x=\"{middle:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{text}</text>")?;
+    }
     described(svg, None, &cut.tip, &shape)
 }
 

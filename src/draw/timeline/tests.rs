@@ -78,3 +78,57 @@ fn an_empty_picture_is_a_picture() {
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
 }
+
+/// A night of a thousand loops: two lanes that take turns, a mark for each and a link for each.
+fn crowded(loops: u64) -> Timeline {
+    let lane = |name: &str, offset: u64| Lane {
+        name: name.to_owned(),
+        note: "16 h 40 min".to_owned(),
+        bars: (0..loops).map(|n| bar(n * 60 + offset, n * 60 + offset + 29, Tone::Retry, "no")).collect(),
+    };
+    let mark = |n: u64| Mark { at: n * 60, lane: 0, glyph: '▼', tone: Tone::Note, tip: "m".to_owned(), href: None };
+    Timeline {
+        title: "a night".to_owned(),
+        description: "two lanes".to_owned(),
+        end: loops * 60,
+        lanes: vec![lane("implementation", 0), lane("audit", 30)],
+        marks: (0..loops).map(mark).collect(),
+        links: (1..loops).map(|n| Link { from: (1, n * 60 - 1), to: (0, n * 60), tip: "again".to_owned() }).collect(),
+        breaks: Vec::new(),
+    }
+}
+
+#[test]
+fn a_thousand_loops_paint_over_nothing_and_each_is_counted() {
+    let svg = crowded(1000).svg();
+    for lane in 0..2 {
+        let y = format!(" y=\"{:.1}\"", top_of(lane) + MIDDLE - BAR / 2.0);
+        let bars: Vec<&str> = svg.split("<rect class=\"shape").skip(1).filter(|it| it.contains(&y)).collect();
+        let number = |element: &str, name: &str| numbers(&format!("<rect{element}"), "rect", name)[0];
+        let places: Vec<(f64, f64)> = bars.iter().map(|it| (number(it, "x"), number(it, "width"))).collect();
+        assert!(places.len() > 10, "its course can still be seen: {places:?}");
+        assert!(places.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0 + 0.1), "{places:?}");
+        assert!(places.iter().all(|(x, width)| *x >= LEFT && x + width <= RIGHT + LEAST), "{places:?}");
+        let count = |it: &&str| it.split_once("class=\"on\"")?.1.split(['>', '<']).nth(1)?.parse::<u64>().ok();
+        assert_eq!(bars.iter().filter_map(count).sum::<u64>(), 1000);
+    }
+    let marks = numbers(&svg, "circle", "cx");
+    assert!(marks.len() > 10 && marks.windows(2).all(|two| two[1] - two[0] >= MARK - 0.1), "{marks:?}");
+    assert!(svg.matches("class=\"link\"").count() < 60);
+}
+
+#[test]
+fn cuts_that_are_too_narrow_for_their_labels_have_none() {
+    let mut picture = crowded(100);
+    let labels = picture.svg().matches("class=\"faint\"").count();
+    picture.breaks = (1..100).map(|n| Break { from: n * 60 - 5, to: n * 60, tip: "gone".to_owned() }).collect();
+    assert!(picture.svg().matches("class=\"faint\"").count() <= labels);
+    assert_eq!(picture.svg().matches("class=\"cut\"").count(), 99);
+}
+
+#[test]
+fn few_loops_are_drawn_each_for_itself() {
+    let svg = crowded(10).svg();
+    assert_eq!(svg.matches("<rect class=\"shape").count(), 20);
+    assert_eq!((svg.matches("<circle").count(), svg.matches("class=\"link\"").count()), (10, 9));
+}
