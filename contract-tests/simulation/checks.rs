@@ -88,7 +88,7 @@ impl Truth {
 
     fn is_answered_with(&self, number: u32, action: ResolutionAction) -> bool {
         self.seen.values().any(|it| {
-            matches!(&it.event, Event::Resolved { escalation, resolution } if *escalation == number && resolution.action == action)
+            matches!(&it.event, Event::Resolved { escalation, resolution, .. } if *escalation == number && resolution.action == action)
         })
     }
 

@@ -89,7 +89,9 @@ impl State {
             Event::Escalated { number, report, reason, approval } => {
                 self.escalated(*number, report, reason, *approval);
             }
-            Event::Resolved { escalation, resolution } => self.resolved(envelope, *escalation, resolution),
+            Event::Resolved { escalation, resolution, unguarded } => {
+                self.resolved(envelope, *escalation, resolution, *unguarded);
+            }
             Event::CheckpointAdopted { checkpoint } => {
                 // What failed runs again, and whoever did not know how far it came knows no more now.
                 let is_done = checkpoint.exit_code == PhaseExit::Success;
@@ -249,8 +251,8 @@ impl State {
         }
     }
 
-    fn resolved(&mut self, envelope: &Envelope, escalation: u32, resolution: &Resolution) {
-        let recorded = RecordedResolution { escalation, at: envelope.at, resolution: resolution.clone() };
+    fn resolved(&mut self, envelope: &Envelope, escalation: u32, resolution: &Resolution, unguarded: bool) {
+        let recorded = RecordedResolution { escalation, at: envelope.at, resolution: resolution.clone(), unguarded };
         self.resolutions.push(recorded);
         // A reset is answered by another execution; until that stands in the place of this one, it waits.
         if resolution.action == ResolutionAction::Reset {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::state::unguarded;
 use super::{AgentActivity, CycleMark, Dated, Outage, PinnedFile, RecordedOverride, RunOrigin, StageId, State};
 use crate::contract::{
     Checkpoint, CompactionLevel, EscalationReport, EscalationTrigger, ExecutionId, Finding, Phase, PhaseExit,
@@ -257,6 +258,10 @@ pub enum Event {
         escalation: u32,
         /// The answer.
         resolution: Resolution,
+        /// Phases could reach the place where it was given: nothing shows that a human gave it. So it was before this was
+        /// recorded.
+        #[serde(default = "unguarded")]
+        unguarded: bool,
     },
     /// People were told of a call, or not.
     Notified {

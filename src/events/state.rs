@@ -473,6 +473,14 @@ pub struct RecordedResolution {
     pub at: Timestamp,
     /// The answer.
     pub resolution: Resolution,
+    /// Phases could reach the place where it was given.
+    #[serde(default = "unguarded")]
+    pub unguarded: bool,
+}
+
+/// What answers are that were recorded before anybody asked.
+pub(super) fn unguarded() -> bool {
+    true
 }
 
 /// What is known of the agent that works on a phase.

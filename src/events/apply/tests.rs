@@ -107,7 +107,7 @@ fn called(number: u32, phase: Phase, approval: bool) -> Event {
 }
 
 fn answered(escalation: u32, action: ResolutionAction) -> Event {
-    Event::Resolved { escalation, resolution: Resolution { action, notes: None } }
+    Event::Resolved { escalation, resolution: Resolution { action, notes: None }, unguarded: true }
 }
 
 #[test]
@@ -350,4 +350,15 @@ fn the_one_active_phase_of_earlier_programs_is_a_stage_of_its_name() {
     assert_eq!(serde_json::from_value::<State>(written.clone()).expect("what was written"), state);
     written["active"] = written["active"]["design"].take();
     assert_eq!(serde_json::from_value::<State>(written).expect("what earlier programs wrote"), state);
+}
+
+#[test]
+fn an_answer_of_which_nobody_recorded_where_it_was_given_is_unguarded() {
+    let answer = answered(1, ResolutionAction::FixAndResume);
+    let mut old = serde_json::to_value(&answer).expect("plain data");
+    assert_eq!(old["unguarded"], true);
+    old.as_object_mut().expect("an object").remove("unguarded");
+    assert_eq!(serde_json::from_value::<Event>(old.clone()).expect("read as before"), answer);
+    old["unguarded"] = false.into();
+    assert!(matches!(serde_json::from_value(old), Ok(Event::Resolved { unguarded: false, .. })));
 }

@@ -44,7 +44,9 @@ pub fn resolve(
         // Before the answer: whoever dies in between is still waited for.
         skip(&mut journal, layout, phase, &because)?;
     }
-    journal.record(clock::now().wall(), Event::Resolved { escalation: pending.number, resolution })?;
+    // No boundary keeps phases from this state: nobody can tell that none of them answers.
+    let answer = Event::Resolved { escalation: pending.number, resolution, unguarded: true };
+    journal.record(clock::now().wall(), answer)?;
     if action == ResolutionAction::Reset {
         journal = start_over(journal, layout, &place)?;
     }
