@@ -96,3 +96,91 @@ fn phases_that_are_not_asked_for_need_nothing_and_the_others_are_looked_at_whate
     let found = workspace.loa(&range).exits(0).stdout;
     assert!(found.contains("good  design: ") && !found.contains("missing-program"), "{found}");
 }
+
+#[test]
+fn a_program_that_may_not_be_run_is_told_from_one_that_is_not_there() {
+    let workspace = workspace("", &[("design", "command: ./work.sh")]);
+    workspace.write("work.sh", "#!/bin/sh\n");
+    fs::set_permissions(workspace.path("work.sh"), fs::Permissions::from_mode(0o644)).expect("ours");
+    let found = workspace.loa(&["doctor"]).exits(2).stdout;
+    assert!(found.contains("BAD   design: `./work.sh` is not executable\n      do: chmod +x ./work.sh"), "{found}");
+    fs::set_permissions(workspace.path("work.sh"), fs::Permissions::from_mode(0o755)).expect("ours");
+    workspace.loa(&["doctor"]).exits(0);
+}
+
+/// A doctor for whom `home` is the home folder, with no key in its environment.
+fn examined(workspace: &Workspace, home: &str, arguments: &[&str]) -> super::workspace::Ran {
+    let mut command = workspace.command(arguments);
+    command.env("HOME", workspace.path(home)).env_remove("CLAUDE_CONFIG_DIR");
+    for key in ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"] {
+        command.env_remove(key);
+    }
+    super::workspace::finished(command)
+}
+
+#[test]
+fn a_login_that_has_ended_is_found_and_its_tokens_are_never_told() {
+    let workspace = workspace("", &[("design", "prompt: Design it., backend: claude")]);
+    let text = workspace.read(".loa.config.yaml");
+    workspace.config(&text.replace("runtime:\n", "runtime:\n  backends: { claude: { binary: sh } }\n"));
+    let found = examined(&workspace, "home", &["doctor"]).exits(0).stdout;
+    assert!(found.contains("?     claude, login: not checked: "), "{found}");
+    fs::create_dir_all(workspace.path("home/.claude")).expect("made");
+    let log_in = |ends: &str, renews: &str| {
+        let login = format!(r#"{{"accessToken":"tok-secret-1","refreshToken":"{renews}","expiresAt":{ends}}}"#);
+        workspace.write("home/.claude/.credentials.json", &format!(r#"{{"claudeAiOauth":{login}}}"#));
+    };
+    log_in("1000", "");
+    let found = examined(&workspace, "home", &["doctor"]).exits(2).stdout;
+    assert!(found.contains("BAD   claude, login: it ended ") && found.contains("do: log in again"), "{found}");
+    log_in("1000", "tok-secret-2");
+    let warned = examined(&workspace, "home", &["doctor", "--json"]).exits(0).stdout;
+    let told: serde_json::Value = serde_json::from_str(&warned).expect("JSON");
+    let check = told["checks"].as_array().expect("a list").iter().find(|check| check["name"] == "claude, login");
+    assert_eq!(check.expect("one")["state"], "warning", "{warned}");
+    log_in("99999999999999", "");
+    let good = examined(&workspace, "home", &["doctor"]).exits(0).stdout;
+    assert!(good.contains("good  claude, login: it lasts for"), "{good}");
+    assert!([found, warned, good].iter().all(|said| !said.contains("tok-secret")), "a token was told");
+    let mut command = workspace.command(&["doctor"]);
+    command.env("HOME", workspace.path("home")).env("ANTHROPIC_API_KEY", "key-1234567890");
+    let found = super::workspace::finished(command).exits(0).stdout;
+    assert!(!found.contains("claude, login"), "with a key there is no login: {found}");
+}
+
+/// The doctor in a mount namespace of its own, behind some mounts; `None` where this host allows none.
+fn mounted(workspace: &Workspace, mounts: &str) -> Option<super::workspace::Ran> {
+    let line = format!("{mounts} && exec '{}' doctor", env!("CARGO_BIN_EXE_loa-run"));
+    let tried = super::workspace::program("unshare".as_ref(), &workspace.path(""), &["-rm", "true"]).status();
+    if !tried.is_ok_and(|status| status.success()) {
+        super::host::not_tested("unshare is missing or may not mount here");
+        return None;
+    }
+    let mut command = super::workspace::program("unshare".as_ref(), &workspace.path(""), &["-rm", "sh", "-c", &line]);
+    command.env("TMPDIR", workspace.path("small"));
+    Some(super::workspace::finished(command))
+}
+
+#[test]
+fn a_disk_without_room_or_without_files_and_a_folder_that_cannot_be_written_are_found() {
+    let workspace = workspace("", &[("design", "command: 'true'")]);
+    fs::create_dir(workspace.path("small")).expect("made");
+    fs::create_dir_all(super::workspace::state_home(&workspace.path(""))).expect("made");
+    for (mounts, said) in [
+        ("mount -t tmpfs -o size=1m none small", "BAD   disk, tmp: 1 MiB are free\n      do: make room where "),
+        ("mount -t tmpfs -o size=2g,nr_inodes=50 none small", " files can be made\n      do: make room where "),
+        ("mount --bind . . && mount -o remount,bind,ro .", "BAD   workspace: "),
+        ("s=../work.state && mount --bind $s $s && mount -o remount,bind,ro $s", "BAD   state: "),
+    ] {
+        let Some(ran) = mounted(&workspace, mounts) else { return };
+        let found = ran.exits(2).stdout;
+        assert!(found.contains(said), "{mounts}\n{found}");
+    }
+    let found = mounted(&workspace, "true").expect("it may").exits(0).stdout;
+    for good in ["disk: ", "disk, state: ", "disk, tmp: "] {
+        assert!(
+            found.contains(&format!("good  {good}")) || found.contains(&format!("warn  {good}")),
+            "{good}\n{found}"
+        );
+    }
+}

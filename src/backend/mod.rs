@@ -21,6 +21,8 @@
 //! and `acp` tell a quota that is used up from an overload. How each refuses a session that it does not know stands in
 //! `refusal`.
 //!
+//! `login` reads how long the login of a program lasts, from its own file.
+//!
 //! Each of them can be started in a container instead (`docker`, `container`): what an adapter reads beside the output, such
 //! as the session file of Codex, has to lie at the same path there.
 
@@ -32,6 +34,7 @@ mod command;
 mod container;
 mod docker;
 mod gemini;
+mod login;
 mod opencode;
 mod overlay;
 mod pi;
@@ -51,6 +54,7 @@ pub use codex::Codex;
 pub use command::Template;
 pub use docker::Docker;
 pub use gemini::Gemini;
+pub use login::{Login, login, login_file};
 pub use opencode::OpenCode;
 pub use pi::Pi;
 pub use qwen::Qwen;

@@ -297,14 +297,24 @@ pub fn age(path: &Path, now: jiff::Timestamp) -> Option<std::time::Duration> {
     std::time::Duration::try_from(now.duration_since(written)).ok()
 }
 
-/// The bytes that are free for us where a folder lies.
+/// What can still be written where a folder lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes that are free for us.
+    pub bytes: u64,
+    /// Files that can be made; `None` where their number has no bound.
+    pub files: Option<u64>,
+}
+
+/// The room where a folder lies.
 ///
 /// # Errors
 /// [`FileError`].
-pub fn free_space(folder: &Path) -> Result<u64, FileError> {
+pub fn room(folder: &Path) -> Result<Room, FileError> {
     let found =
         rustix::fs::statvfs(folder).map_err(|error| FileError::at("look at the disk of", folder)(error.into()))?;
-    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    let bytes = found.f_bavail.saturating_mul(found.f_frsize);
+    Ok(Room { bytes, files: (found.f_files > 0).then_some(found.f_favail) })
 }
 
 /// Whether a file is there that we may run.

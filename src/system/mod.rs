@@ -17,6 +17,7 @@ pub mod output;
 pub mod process;
 pub mod scratch;
 pub mod signals;
+pub mod sleep;
 pub mod sweep;
 pub mod tree;
 pub mod webhook;

@@ -22,12 +22,26 @@ pub(super) enum State {
     Good,
     Warning,
     Bad,
+    /// Nobody can tell here.
+    #[serde(rename = "not_checked")]
+    NotChecked,
 }
 
 impl Check {
     pub(super) fn new(name: &str, state: State, found: impl Into<String>, remedy: &str) -> Self {
-        let remedy = (state != State::Good).then(|| remedy.to_owned());
+        let remedy = (!remedy.is_empty() && state != State::Good).then(|| remedy.to_owned());
         Self { name: name.to_owned(), state, found: found.into(), remedy }
+    }
+}
+
+#[cfg(test)]
+impl Check {
+    pub(super) fn state(&self) -> State {
+        self.state
+    }
+
+    pub(super) fn found(&self) -> &str {
+        &self.found
     }
 }
 
@@ -54,6 +68,7 @@ fn line(check: &Check) -> String {
         State::Good => "good",
         State::Warning => "warn",
         State::Bad => "BAD ",
+        State::NotChecked => "?   ",
     };
     let remedy = check.remedy.as_ref().map(|remedy| format!("      do: {remedy}\n")).unwrap_or_default();
     format!("{word}  {}: {}\n{remedy}", check.name, check.found)

@@ -6,6 +6,7 @@ use super::args::{LoaRun, PhaseArgs};
 use super::check::{Check, State, told};
 use super::given::{Here, origin, planned, sound};
 use super::needs::needs;
+use super::night::{agents, disks, sleep};
 use super::pinned::{Files, Wish, planned_for_resume};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::Settings;
@@ -14,10 +15,6 @@ use crate::events::{self, ApprovalState, RunStatus};
 use crate::runner::Plan;
 use crate::store::{Basis, Layout, RunStore};
 use crate::system::{files, git, sweep};
-
-/// How much room a run should find on its disk, in bytes, and how much it needs at least.
-const ROOM: u64 = 1 << 30;
-const LEAST_ROOM: u64 = 64 << 20;
 
 /// Looks at everything, and ends with 2 when something is bad.
 pub(super) fn doctor(
@@ -28,16 +25,10 @@ pub(super) fn doctor(
 ) -> Result<ExitStatus, Failure> {
     let layout = &here.layout;
     let mut checks = configuration(here, plan, phases, args);
-    checks.extend([
-        repository(layout),
-        writable(layout),
-        disk(layout),
-        state(here),
-        lock(here),
-        children(here),
-        records(here),
-    ]);
+    checks.extend([repository(layout), writable(layout), state(here), lock(here), children(here), records(here)]);
     checks.push(ignored(layout));
+    checks.extend(disks(here));
+    checks.push(sleep(Path::new("/")));
     told(&checks, args.json)
 }
 
@@ -69,6 +60,7 @@ fn configuration(here: &Here, asked: Option<&Path>, phases: &PhaseArgs, args: &L
             let remedy = "nothing, if that is wanted";
             checks.extend(notices.into_iter().map(|notice| Check::new(name, State::Warning, notice, remedy)));
             checks.extend(needs(&plan, here.layout.workspace(), &settings));
+            checks.extend(agents(&plan, &settings, here.layout.workspace()));
             checks.extend(approval(here, &plan, &settings));
             checks
         }
@@ -112,20 +104,6 @@ fn repository(layout: &Layout) -> Check {
             "no repository, or no git: that a loop makes no progress is seen by its findings alone",
             "git init",
         ),
-    }
-}
-
-fn disk(layout: &Layout) -> Check {
-    match files::free_space(layout.workspace()) {
-        Ok(free) => {
-            let state = match free {
-                0..LEAST_ROOM => State::Bad,
-                LEAST_ROOM..ROOM => State::Warning,
-                _ => State::Good,
-            };
-            Check::new("disk", state, format!("{} MiB are free", free >> 20), "make room")
-        }
-        Err(error) => Check::new("disk", State::Warning, error.to_string(), "look at the disk"),
     }
 }
 

@@ -21,6 +21,7 @@ mod locate;
 mod log;
 mod logs;
 mod needs;
+mod night;
 mod pinned;
 mod refusal;
 mod report;

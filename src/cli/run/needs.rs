@@ -81,8 +81,7 @@ fn found(name: &str, found: Result<String, Missing>) -> Check {
 fn command(argv: &[String], workspace: &Path) -> Result<String, Missing> {
     let program = argv.first().map(String::as_str).unwrap_or_default();
     let remedy = || "install it, or correct its path".to_owned();
-    let path = find(program, workspace)
-        .ok_or_else(|| Missing { found: format!("`{program}` is not found"), remedy: remedy() })?;
+    let path = find(program, workspace).ok_or_else(|| not_found(program, workspace))?;
     match argv {
         [_, flag, line] if flag == "-c" && is_shell(program) => {
             let first = first_command(line);
@@ -93,6 +92,15 @@ fn command(argv: &[String], workspace: &Path) -> Result<String, Missing> {
         }
         _ => Ok(path),
     }
+}
+
+/// Why a program cannot be started: it is not there, or may not be run.
+fn not_found(program: &str, workspace: &Path) -> Missing {
+    if program.contains('/') && workspace.join(program).is_file() {
+        let (found, remedy) = (format!("`{program}` is not executable"), format!("chmod +x {program}"));
+        return Missing { found, remedy };
+    }
+    Missing { found: format!("`{program}` is not found"), remedy: "install it, or correct its path".to_owned() }
 }
 
 /// Where a program lies that is named by path or looked up in `PATH`.
@@ -163,7 +171,7 @@ mod tests {
             (argv("sh there.sh"), None),
             (argv("sh -e missing.sh"), None),
             (argv("no-such-program x"), Some("`no-such-program`")),
-            (argv("./there.sh"), Some("`./there.sh`")),
+            (argv("./there.sh"), Some("`./there.sh` is not executable")),
             (line("sh ./missing.sh"), Some("`./missing.sh`, which `sh` is given")),
             (line("A=1 exec ./missing.sh --flag 'x y'; true"), Some("`./missing.sh`")),
             (line("no-such-program | tee log"), Some("`no-such-program`")),
