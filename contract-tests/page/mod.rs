@@ -2,6 +2,7 @@
 //! console, and no request but the file's own.
 
 mod browser;
+mod run;
 
 use std::io::Write as _;
 use std::path::Path;

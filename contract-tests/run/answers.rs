@@ -166,7 +166,7 @@ fn the_state_is_that_of_the_contract() {
     assert_eq!(state["current_phase"], "design");
     assert_eq!(state["completed_phases"], serde_json::json!(["discovery"]));
     assert_eq!(state["last_checkpoint"]["phase"], "design");
-    let status = workspace.loa(&["status", "--json"]).exits(0).stdout;
+    let status = workspace.loa(&["status", "--json"]).exits(2).stdout;
     let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
     assert_eq!(status["status"], "escalated");
     assert_eq!(status["pending"]["phase"], "design");

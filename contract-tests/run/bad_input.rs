@@ -182,7 +182,7 @@ fn a_checkpoint_that_somebody_edited_is_neither_success_nor_ignored() {
         workspace.resume().exits(2).says(&["discovery.yaml", "--restore", "--rerun", "--adopt"]);
         workspace.resume().exits(2);
         workspace.loa(&["state"]).exits(0);
-        workspace.loa(&["status"]).exits(0);
+        workspace.loa(&["status"]).exits(2);
         assert_eq!(workspace.read(".loa-checkpoint/discovery.yaml"), edit, "left as it is");
         assert_eq!(workspace.ran(), ["discovery", "design"], "nothing was started");
         workspace.loa(&["resume", "--adopt"]).exits(2);
@@ -260,7 +260,7 @@ fn a_full_disk_is_told_and_the_run_goes_on_when_there_is_room() {
     loa(&["run", "--plan", "plan.json"]).exits(74).says(&["No space left"]);
     assert_eq!(workspace.checkpoint("discovery")["exit_code"], 0, "the last good state");
     let place = loa::store::Place::find(&workspace.path("").canonicalize().expect("there"), Some(&small));
-    let status = loa(&["status", "--json"]).exits(0).stdout;
+    let status = loa(&["status", "--json"]).exits(2).stdout;
     let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
     let id = loa::contract::ExecutionId::new(status["execution_id"].as_str().expect("an id")).expect("an id");
     fs::remove_file(place.expect("found").log(&id, Phase::Design, 1)).expect("removed");

@@ -61,7 +61,7 @@ fn a_resume_goes_on_with_the_flags_of_the_run_until_it_is_told_otherwise() {
     let workspace = Workspace::only(&[("design", "exit 1"), ("audit", "true"), ("submit", "test -f go || exit 2")]);
     let flags = ["run", "--plan", "plan.json", "--skip", "audit", "--set", "runtime.phases.design.skip=true"];
     workspace.loa(&[&flags[..], &["--set", "runtime.notify.webhook=http://127.0.0.1:1/secret"]].concat()).exits(2);
-    let status = workspace.loa(&["status"]).exits(0).stdout;
+    let status = workspace.loa(&["status"]).exits(2).stdout;
     let said = "started with --skip audit --set runtime.phases.design.skip --set runtime.notify.webhook\n";
     assert!(status.contains(said), "{status}");
     let explained = workspace.loa(&["config", "--explain"]).exits(0).stdout;

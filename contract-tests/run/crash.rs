@@ -46,7 +46,7 @@ fn after_kill_9_in_a_phase_resume_runs_that_phase_again_and_no_other() {
     kill(run);
     let (leader, child) = (workspace.read("up"), workspace.read("child"));
     until("the guard ended the group", || !alive(leader.trim()) && !alive(child.trim()));
-    let status = workspace.loa(&["status"]).exits(0).stdout;
+    let status = workspace.loa(&["status"]).exits(2).stdout;
     assert!(status.contains("died"), "{status}");
     workspace.write("go", "");
     workspace.run().exits(2).says(&["not finished"]);

@@ -25,7 +25,7 @@ fn first_day() -> Workspace {
 #[test]
 fn an_execution_of_format_1_is_resumed() {
     let workspace = first_day();
-    let status = workspace.loa(&["status", "--json"]).exits(0).stdout;
+    let status = workspace.loa(&["status", "--json"]).exits(2).stdout;
     let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
     assert_eq!(status["execution_id"], "exec-20260131-abc123");
     assert_eq!(status["elapsed_ms"], 4200);

@@ -171,7 +171,7 @@ fn what_cleans_the_workspace_between_two_sessions_costs_nothing() {
         workspace.run().exits(2);
         let cleaned = Command::new("sh").args(["-c", cleaner]).current_dir(workspace.path("")).status();
         assert!(cleaned.expect("sh").success(), "{cleaner}");
-        let status = workspace.loa(&["status"]).exits(0).stdout;
+        let status = workspace.loa(&["status"]).exits(2).stdout;
         assert!(status.contains("escalated") && status.contains("waits for an answer"), "{cleaner}: {status}");
         workspace.write("../go", "");
         workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
@@ -220,7 +220,7 @@ fn junk_in_a_later_checkpoint_locks_nothing() {
         let workspace = Workspace::new(&[("design", "test -f fixed || exit 2")]);
         workspace.run().exits(2);
         workspace.write(".loa-checkpoint/deploy.yaml", junk);
-        workspace.loa(&["status"]).exits(0);
+        workspace.loa(&["status"]).exits(2);
         workspace.loa(&["state"]).exits(0);
         workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
         workspace.write("fixed", "");
@@ -449,7 +449,7 @@ fn what_names_the_present_execution_may_be_lost_and_strangers_beside_the_state_l
             None => fs::remove_file(folder.join("current")).expect("removed"),
             Some(text) => fs::write(folder.join("current"), text).expect("emptied"),
         }
-        assert!(workspace.loa(&["status"]).exits(0).stdout.contains("escalated"));
+        assert!(workspace.loa(&["status"]).exits(2).stdout.contains("escalated"));
     }
     let base = workspace.store().place().base().to_path_buf();
     fs::write(base.join(".DS_Store"), "").expect("written");
@@ -497,7 +497,7 @@ fn a_pipe_a_folder_or_a_link_in_the_place_of_anything_freezes_nothing() {
             let script = format!("echo said; rm -rf {place}; mkdir -p .loa-run; rmdir .loa-run; {make} {place}");
             let workspace = Workspace::only(&[("design", &script), ("audit", "echo said"), ("submit", "exit 2")]);
             workspace.run().exits(2);
-            workspace.loa(&["status"]).exits(0);
+            workspace.loa(&["status"]).exits(2);
             assert_eq!(workspace.reports().len(), 1, "{make} {place}");
             let report = &workspace.reports()[0];
             assert_eq!(report["phase"], "submit", "{make} {place}");

@@ -27,9 +27,11 @@ mod pinned;
 mod readme;
 mod remediation;
 mod secrets;
+mod status;
 mod subfolder;
 mod sweep;
 mod terminal;
+mod try_out;
 mod workspace;
 
 use workspace::{Workspace, until};

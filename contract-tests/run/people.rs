@@ -279,7 +279,7 @@ fn whoever_interrupts_a_run_is_told_how_it_goes_on_and_status_says_it_too() {
     let pid = rustix::process::Pid::from_raw(i32::try_from(run.id()).expect("a pid")).expect("a pid");
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("sent");
     super::workspace::collected(run).exits(130).says(&["interrupted; nothing is lost, `loa-run resume` goes on"]);
-    let status = workspace.loa(&["status"]).exits(0).stdout;
+    let status = workspace.loa(&["status"]).exits(2).stdout;
     assert!(status.contains("interrupted; `loa-run resume` goes on"), "{status}");
     workspace.write("go", "");
     workspace.resume().exits(0);

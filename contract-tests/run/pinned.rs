@@ -123,7 +123,7 @@ fn an_execution_is_found_whatever_a_phase_writes_about_where_its_state_lies() {
         let workspace = Workspace::only(&[("design", &script), ("audit", "true")]);
         workspace.config(before);
         workspace.run().exits(2);
-        let shown = workspace.loa(&["status"]).exits(0).says(&["the state of this execution is in"]);
+        let shown = workspace.loa(&["status"]).exits(2).says(&["the state of this execution is in"]);
         assert!(shown.stdout.contains("escalated"), "{}", shown.stdout);
         workspace.run().exits(2).says(&["is not finished"]);
         workspace.loa(&["resolve", "fix_and_resume"]).exits(0);

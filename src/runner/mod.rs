@@ -44,8 +44,8 @@ pub use dispatch::{
 };
 pub use error::RunError;
 pub use human::{
-    Awaited, Halted, Pending, PhaseLine, RESOLUTION, ResolutionDocument, Resolved, Status, await_resolution, halt,
-    resolve, state, status,
+    AnswerLine, Awaited, Doing, Halted, LastFailure, LastOutput, Pending, PhaseLine, RESOLUTION, ResolutionDocument,
+    Resolved, Standing, Status, Vantage, WorkAtHand, await_resolution, halt, resolve, state, status,
 };
 pub use notify::{Call, Notifier};
 pub use plan::{AgentWork, Plan, Stage, Work};

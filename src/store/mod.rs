@@ -6,7 +6,8 @@
 //! documents of the contract, `projection` compares what is on disk with the journal and writes it again. `layout` names
 //! every path of the workspace, `format` how documents are written and read, and `format1` reads what the first programs
 //! left. `archive` puts aside what an execution left that is over; `halt` is the request for a halt, `memories` what stages
-//! are shown, and `observations` the log of what is seen and not journaled.
+//! are shown, `observations` the log of what is seen and not
+//! journaled, and `tail` the end of a log, fit to be shown.
 
 mod archive;
 mod checkpoint;
@@ -25,6 +26,7 @@ mod operator;
 mod place;
 mod projection;
 mod room;
+mod tail;
 
 use std::fmt::Debug;
 
@@ -45,6 +47,8 @@ pub use observations::Observations;
 pub use operator::write_operator;
 pub use place::{Basis, Place};
 pub use projection::{Mismatch, compare, found_checkpoints, project_all, remove_unfinished};
+
+pub use tail::tail;
 
 pub use room::{make_folder, make_room, make_room_for_folders, put_aside, was_put_aside};
 

@@ -63,8 +63,28 @@ impl PhaseArgs {
     }
 }
 
+/// How a whole run is to be shown.
+#[derive(Debug, Args)]
+pub(super) struct TryArgs {
+    /// Answer by itself; so it is too where there is no terminal
+    #[arg(long, short)]
+    pub(super) yes: bool,
+    /// Keep the folder
+    #[arg(long)]
+    pub(super) keep: bool,
+    /// Do it in this folder, which must be new or empty, and keep it
+    #[arg(long, value_name = "DIR")]
+    pub(super) into: Option<PathBuf>,
+    /// Do not open the report in a browser
+    #[arg(long)]
+    pub(super) no_open: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
+    /// See a whole run in a scratch folder, without a key: a scripted agent, a retry, an approval, the report
+    #[command(after_help = TRY_EXAMPLES)]
+    Try(TryArgs),
     /// Execute the phases, from the first on
     Run {
         /// A plan to execute instead of the configured phases
@@ -100,8 +120,13 @@ pub(super) enum Verb {
         #[arg(long)]
         wait: bool,
     },
-    /// Show where the execution stands
-    Status,
+    /// Show where the execution stands, what it waits for, and what is asked of you
+    #[command(after_help = STATUS_HELP)]
+    Status {
+        /// Go on as long as the run works: drawn over itself on a terminal, elsewhere a line a change
+        #[arg(long, short)]
+        watch: bool,
+    },
     /// Print the execution's state as the contract defines it, as JSON
     State,
     /// Stop the execution and call a human
@@ -247,6 +272,26 @@ impl RemedyArgs {
     }
 }
 
+const TRY_EXAMPLES: &str = "\
+Examples:
+  loa-run try                   asks you once, and opens the report
+  loa-run try --yes --keep      asks nobody, and leaves the folder to look at
+  loa-run try --into /tmp/demo  the same in a folder of your choice
+  loa-run try --json            one JSON document a step, one a line";
+
+const STATUS_HELP: &str = "\
+Examples:
+  loa-run status                see where it stands
+  loa-run status --watch        look on until nobody works on it any more
+  loa-run status --json | jq .standing
+
+Exit codes:
+  0    it is finished, or a stage works
+  1    it waits, and goes on by itself: before a retry, for a provider
+  2    a human is needed: `loa-run resolve`, or `loa-run resume`
+  66   there is no execution
+  and those of `loa-run --help`";
+
 const PRUNE_EXAMPLES: &str = "\
 Examples:
   loa-run prune --keep 10                 the ten newest stay
@@ -265,6 +310,7 @@ fn after_help() -> String {
 
 const EXAMPLES: &str = "\
 Examples:
+  loa-run try                         see a whole run first, without a key
   loa-run init                        find the agent, write .loa.config.yaml
   loa-run init --backend codex        the same for another agent
   loa-run run                         execute the eight phases

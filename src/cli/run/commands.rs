@@ -12,7 +12,7 @@ use super::args::{LoaRun, Verb};
 use super::backends;
 use super::doctor::doctor;
 use super::explain::config;
-use super::given::{Here, bounds, origin, overrides, planned, settings, tell_unheeded};
+use super::given::{Here, bounds, origin, overrides, planned, settings, settings_of_the_execution, tell_unheeded};
 use super::halt::ask_to_halt;
 use super::init::init;
 use super::journal::journal;
@@ -22,16 +22,18 @@ use super::pinned::{Files, Resumed, Wish, planned_for_resume};
 use super::refusal::{of_prompt, of_run};
 use super::report::{escalations, report};
 use super::runs::{prune, runs};
-use super::show::{plan_json, plan_text, print_json, status_text};
+use super::show::{plan_json, plan_text, print_json};
 use super::terminal::Terminal;
+use super::try_out::try_out;
 use super::usage::usage;
+use super::watch::{looked, show_status};
 use super::workspace::workspace;
 use crate::backend::backends;
 use crate::cli::console::print;
 use crate::cli::defect::guarded;
 use crate::cli::{ExitStatus, Failure, finish, parse};
 use crate::events::RunEnd;
-use crate::runner::{Call, Ended, Engine, Mode, Plan, Remedy, Request, refuse_foreign, state, status};
+use crate::runner::{Call, Ended, Engine, Mode, Plan, Remedy, Request, refuse_foreign, state};
 use crate::store::Layout;
 use crate::system::process::{Interrupt, Interrupts};
 use crate::system::{env, guard, sweep};
@@ -56,8 +58,13 @@ pub fn run() -> ExitStatus {
 }
 
 fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
+    // It happens in a folder of its own, whatever the current one is.
+    if let Verb::Try(wish) = &args.command {
+        return try_out(wish, args.json);
+    }
     let here = Here::find(Layout::new(workspace(args.workspace.as_deref())?), args)?;
     match &args.command {
+        Verb::Try(wish) => try_out(wish, args.json),
         Verb::Run { plan, phases, dry_run, fresh, wait } => {
             let origin = origin(plan.as_deref())?;
             let files = Files::on_disk(&here);
@@ -84,7 +91,7 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
             let wish = Wish { plan: plan.as_deref(), which: *config, weaker: weaker.as_deref() };
             execute_and_wait(args, &here, resumption(args, &here, wish, remedy.remedy())?, *wait)
         }
-        Verb::Status => show_status(&here, args.json),
+        Verb::Status { watch } => show_status(&here, *watch, args),
         Verb::State => print_json(&state(&here.layout, &here.store).map_err(of_run)?).map(|()| ExitStatus::Success),
         Verb::Halt => ask_to_halt(&here, args),
         Verb::Resolve { action, file, notes } => {
@@ -178,7 +185,8 @@ fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> R
     if args.json {
         let call = Call::pending(&state, &here.layout).as_ref().map(call_json);
         let here = here.again()?;
-        let status = status(&here.layout, &here.store).map_err(of_run)?;
+        let limit = settings_of_the_execution(&here, args).map(|settings| settings.triggers().timeout);
+        let status = looked(&here, limit)?;
         print_json(&json!({ "end": end.word(), "call": call, "status": status }))?;
     }
     Ok(match end {
@@ -193,14 +201,4 @@ fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> R
 
 pub(super) fn call_json(call: &Call) -> serde_json::Value {
     json!({ "trigger": call.trigger, "phase": call.phase, "reason": call.reason, "report": call.report.yaml })
-}
-
-fn show_status(here: &Here, json: bool) -> Result<ExitStatus, Failure> {
-    let status = status(&here.layout, &here.store).map_err(of_run)?;
-    if json {
-        print_json(&status)?;
-    } else {
-        print(&status_text(&status))?;
-    }
-    Ok(ExitStatus::Success)
 }

@@ -98,6 +98,12 @@ pub(super) fn settings(here: &Here, args: &LoaRun) -> Result<Settings, Failure> 
     Err(of_config(ConfigError::Invalid { problems: vec![Problems { source, findings }], rest: None }))
 }
 
+/// What the execution that is there goes on with; nothing where that cannot be read, which is for others to complain about.
+pub(super) fn settings_of_the_execution(here: &Here, args: &LoaRun) -> Option<Settings> {
+    let state = here.present().ok()?;
+    read_settings(here, args, &Files::of(here, state.as_ref()).ok()?).ok()
+}
+
 fn read_settings(here: &Here, args: &LoaRun, files: &Files) -> Result<Settings, ConfigError> {
     let layout = &here.layout;
     let variables = env::vars();

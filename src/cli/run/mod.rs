@@ -1,7 +1,9 @@
 //! `loa-run`: executes the phases, and calls a human when it must.
 //!
 //! `args` is the shape of the command line; `commands` does what it says; `terminal` shows a run as it happens, on a `screen`; `show`
-//! prints where it stands; `report` what happened; `log` is what the program says of itself; `agent` asks one agent outside of a run; `refusal` turns what went wrong into an exit code with hints.
+//! prints where it stands, `watch` once or as long as it works; `doctor` looks at what a run needs (`needs`) and at what ends a
+//! night (`night`); `try_out` shows a whole run without a key; `report` what happened; `log` is what the program says of itself;
+//! `agent` asks one agent outside of a run; `refusal` turns what went wrong into an exit code with hints.
 
 mod agent;
 mod agent_screen;
@@ -29,7 +31,9 @@ mod runs;
 mod screen;
 mod show;
 mod terminal;
+mod try_out;
 mod usage;
+mod watch;
 mod workspace;
 
 pub use commands::run;

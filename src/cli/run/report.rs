@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::given::Here;
 use super::refusal::of_run;
-use super::show::print_json;
+use super::show::{UNGUARDED, print_json};
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::report::run::{Call, RunReport, Seen, fold, html};
@@ -108,7 +108,8 @@ fn write_call(text: &mut String, call: &Call, is_present: bool) -> std::fmt::Res
     match &call.answer {
         Some(answer) => {
             let notes = answer.notes.as_ref().map(|notes| format!(": {notes}")).unwrap_or_default();
-            writeln!(text, "   answered {}: {}{notes}", answer.at, answer.action)
+            let mark = if answer.unguarded { UNGUARDED } else { "" };
+            writeln!(text, "   answered {}: {}{notes}{mark}", answer.at, answer.action)
         }
         None if !is_present => writeln!(text, "   was not answered before the execution was put aside"),
         None => {

@@ -9,7 +9,7 @@ use super::terminal::{span, waits_for};
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::events::RunStatus;
-use crate::runner::{Plan, Status, Work};
+use crate::runner::{Doing, Plan, Standing, Status, Work, WorkAtHand};
 
 /// Writes a value to standard output as one JSON document.
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
@@ -40,8 +40,9 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
     let elapsed = span(Duration::from_millis(status.elapsed_ms));
     writeln!(
         text,
-        "started {}, {elapsed} of work, {} remediation loops{}\n",
+        "started {}, {elapsed} of work{}, {} remediation loops{}\n",
         status.started_at,
+        status.limit_ms.map(|limit| format!(" of {} at most", span(Duration::from_millis(limit)))).unwrap_or_default(),
         status.remediation_loops,
         status.context_tokens.map(|tokens| format!(", {tokens} tokens in the context")).unwrap_or_default(),
     )?;
@@ -54,15 +55,88 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
     if let Some(outage) = &status.outage {
         writeln!(text, "\n{}: {}", outage.phase, waits_for(outage))?;
     }
+    write_work(text, status)?;
     if let Some(error) = &status.last_error {
         writeln!(text, "\nthe last session ended by an error: {error}")?;
     }
+    for (index, answer) in status.answers.iter().enumerate() {
+        let mark = if answer.unguarded { UNGUARDED } else { "" };
+        let gap = if index == 0 { "\n" } else { "" };
+        writeln!(text, "{gap}call {} was answered {}: {}{mark}", answer.escalation, answer.at, answer.action)?;
+    }
     if let Some(pending) = &status.pending {
         writeln!(text, "\nwaits for an answer: {} in {}", pending.trigger, pending.phase)?;
+        if !pending.reason.is_empty() {
+            writeln!(text, "  reason: {}", pending.reason)?;
+        }
         writeln!(text, "  report: {}", pending.report.display())?;
         writeln!(text, "  answer: loa-run resolve fix_and_resume    (or skip_phase, reset, abort)")?;
+        writeln!(text, "  go on:  loa-run resume")?;
     }
     Ok(())
+}
+
+/// What is said of an answer of which nobody can tell who gave it.
+pub(super) const UNGUARDED: &str = " (unguarded: phases can reach the state, and could answer too)";
+
+/// What the phase at work does, why it failed last, and what it said last.
+fn write_work(text: &mut String, status: &Status) -> std::fmt::Result {
+    if status.standing == Standing::Finished || status.work.is_none() && status.last_failure.is_none() {
+        return Ok(());
+    }
+    writeln!(text)?;
+    if let Some(work) = &status.work {
+        writeln!(text, "{}, attempt {}: {}", work.phase, work.attempt, doing(work, status))?;
+    }
+    if let Some(failure) = &status.last_failure {
+        writeln!(text, "  last failure: {}, attempt {}: {}", failure.phase, failure.attempt, failure.reason)?;
+    }
+    if let Some(output) = status.work.as_ref().and_then(|work| work.last_output.as_ref()) {
+        // To the second: what is shown changes as often.
+        let ago = span(Duration::from_secs(output.ago_ms / 1000));
+        writeln!(text, "  last output, {ago} ago: {}", output.line)?;
+    }
+    Ok(())
+}
+
+fn doing(work: &WorkAtHand, status: &Status) -> String {
+    let next = work.next_try.map(|next| {
+        let left = u64::try_from(next.duration_since(status.as_of).as_secs()).unwrap_or(0);
+        format!("{next}, in {}", span(Duration::from_secs(left)))
+    });
+    match (work.doing, next) {
+        (Doing::Running, _) => "runs".to_owned(),
+        (Doing::BackingOff, Some(next)) => format!("waits, and is tried again at {next}"),
+        (Doing::WaitingForProvider, Some(next)) => format!("waits for a limit of its provider, at most until {next}"),
+        (Doing::BackingOff | Doing::WaitingForProvider, None) => "waits".to_owned(),
+        (Doing::Stopped, _) => "nobody works on it".to_owned(),
+    }
+}
+
+/// A status in one line, without what changes by time alone.
+pub(super) fn status_line(status: &Status) -> String {
+    let mut line = format!("{}: {}", status.execution_id, status.status.as_str());
+    if status.process.is_none() && status.status == RunStatus::Running {
+        line = format!("{}: died", status.execution_id);
+    }
+    if let Some(work) = status.work.as_ref().filter(|_| status.standing != Standing::Finished) {
+        let doing = match work.doing {
+            Doing::Running => "runs",
+            Doing::BackingOff => "waits, and is tried again",
+            Doing::WaitingForProvider => "waits for a limit of its provider",
+            Doing::Stopped => "nobody works on it",
+        };
+        let next = work.next_try.map(|next| format!(" until {next}")).unwrap_or_default();
+        line += &format!("; {}, attempt {}: {doing}{next}", work.phase, work.attempt);
+    }
+    if let Some(failure) = &status.last_failure {
+        line += &format!("; failed last: {}, attempt {}: {}", failure.phase, failure.attempt, failure.reason);
+    }
+    if let Some(pending) = &status.pending {
+        line +=
+            &format!("; waits for an answer: {} in {}: loa-run resolve fix_and_resume", pending.trigger, pending.phase);
+    }
+    line
 }
 
 /// Whether nothing but a resume is missing.

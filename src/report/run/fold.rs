@@ -10,8 +10,14 @@ use super::value::{
 };
 use crate::contract::{Checkpoint, EscalationReport, Phase, PhaseExit};
 use crate::events::{AgentActivity, Dated, Event, Outage, RunEnd, RunStatus, State};
+use crate::policy::Redactor;
 use crate::runner::Story;
-use crate::store::{Layout, report_paths};
+use crate::store::{Layout, report_paths, tail};
+
+/// Of how many failed attempts, the newest, the end of the log is shown.
+const MOST_LOGS: usize = 200;
+/// How many lines of it.
+const LINES: usize = 30;
 
 /// What was seen from outside when the files were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +41,10 @@ pub fn fold(story: &Story, layout: &Layout, logs: &[&Path], seen: Seen) -> RunRe
     }
     for attempt in &mut walk.attempts {
         attempt.log = logs.iter().find_map(|folder| log_of(folder, attempt));
+    }
+    let failed = walk.attempts.iter_mut().rev().filter(|attempt| attempt.outcome.is_failure());
+    for attempt in failed.take(MOST_LOGS) {
+        attempt.log_end = attempt.log.iter().flat_map(|log| tail(log, LINES, &Redactor::default())).collect();
     }
     let earliest = walk.attempts.iter().map(|attempt| attempt.started_at).min();
     RunReport {
@@ -104,6 +114,7 @@ fn attempt_of(checkpoint: &Checkpoint) -> Option<AttemptReport> {
         outcome: outcome(Some(checkpoint.exit_code)),
         reason: checkpoint.errors.first().map(|error| error.message.clone()),
         log: None,
+        log_end: Vec::new(),
     })
 }
 
@@ -127,6 +138,7 @@ fn call(number: u32, report: &EscalationReport, state: &State, layout: &Layout) 
         at: answer.at,
         action: answer.resolution.action,
         notes: answer.resolution.notes.clone(),
+        unguarded: answer.unguarded,
     });
     let reason = context.suggested_actions.first().map_or("", String::as_str);
     Call {
@@ -201,6 +213,7 @@ impl Walk {
                     outcome: AttemptOutcome::Running,
                     reason: None,
                     log: None,
+                    log_end: Vec::new(),
                 });
             }
             Event::AttemptEnded { exit, reason, .. } => {

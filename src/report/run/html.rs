@@ -9,6 +9,8 @@ use crate::contract::{Artifact, Checkpoint, Decision, Finding, PhaseError, Phase
 use crate::draw::{STYLE, span};
 
 const PAGE: &str = include_str!("../page.css");
+/// What this page has beside others: tables that are cards on a phone, and logs.
+const OWN: &str = include_str!("run.css");
 
 /// Nothing is loaded from anywhere, whatever a phase wrote into its summary.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -26,7 +28,7 @@ pub fn html(report: &RunReport) -> String {
                 meta name="color-scheme" content="light dark";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 title { (title) }
-                style { (PreEscaped(STYLE)) (PreEscaped(PAGE)) }
+                style { (PreEscaped(STYLE)) (PreEscaped(PAGE)) (PreEscaped(OWN)) }
             }
             body {
                 a.skip href="#steps" { "Skip to the steps in words" }
@@ -107,7 +109,7 @@ fn calls(calls: &[Call]) -> Markup {
     markup! {
         @if !calls.is_empty() {
             h2 { "Calls for a human" }
-            div.wide { table {
+            div.wide { table.cards {
                 thead { tr { th { "No." } th { "When" } th { "Why" } th { "Phase" } th { "What happened" } th { "Answer" } } }
                 tbody { @for call in calls { (call_row(call)) } }
             } }
@@ -118,16 +120,19 @@ fn calls(calls: &[Call]) -> Markup {
 fn call_row(call: &Call) -> Markup {
     markup! {
         tr id=(call_anchor(call)) {
-            td.num { (call.number) }
-            td.num { (when(call.at)) }
-            td { (call.trigger) }
-            td { (call.phase) }
-            td { (call.reason) br; code { (call.report.display()) } }
-            td {
+            td.num data-label="No." { (call.number) }
+            td.num data-label="When" { (when(call.at)) }
+            td data-label="Why" { (call.trigger) }
+            td data-label="Phase" { (call.phase) }
+            td data-label="What happened" { (call.reason) br; code { (call.report.display()) } }
+            td data-label="Answer" {
                 @match &call.answer {
                     Some(answer) => {
                         (answer.action) " after " (span(between(call.at, answer.at)))
                         @if let Some(notes) = &answer.notes { br; (notes) }
+                        @if answer.unguarded {
+                            br; span.lead title="phases can reach the state of the run, and could answer too" { "unguarded" }
+                        }
                     }
                     None => { span.badge.bad { "waits" } }
                 }
@@ -216,14 +221,18 @@ fn artifact_item(artifact: &Artifact) -> Markup {
 }
 
 fn steps(report: &RunReport) -> Markup {
+    // What is still open is what somebody looks for.
+    let last_failed = report.attempts.iter().rposition(|attempt| attempt.outcome.is_failure());
+    let last_failed = last_failed.filter(|_| report.status != "completed");
     markup! {
         h2 #steps { "Step by step" }
-        div.wide { table {
+        div.wide { table.cards {
             thead { tr { th { "Began" } th { "Phase" } th { "Attempt" } th { "Took" } th { "Ended" } th { "Log" } } }
             tbody {
                 @for (index, attempt) in report.attempts.iter().enumerate() {
                     @for gap in gaps_before(report, index) { (gap) }
                     (attempt_row(index, attempt))
+                    (log_row(attempt, last_failed == Some(index)))
                 }
             }
         } }
@@ -237,8 +246,12 @@ fn gaps_before(report: &RunReport, index: usize) -> Vec<Markup> {
     let here = report.gaps.iter().filter(|gap| gap.to > after && gap.to <= attempt.started_at);
     here.map(|gap| {
         markup! {
-            tr { td.num { (when(gap.from)) } td colspan="2" { (gap.cause.words()) }
-                 td.num { (span(between(gap.from, gap.to))) } td {} td {} }
+            tr {
+                td.num data-label="Began" { (when(gap.from)) }
+                td colspan="2" data-label="Why" { (gap.cause.words()) }
+                td.num data-label="Took" { (span(between(gap.from, gap.to))) }
+                td {} td {}
+            }
         }
     })
     .collect()
@@ -255,15 +268,32 @@ fn attempt_row(index: usize, attempt: &AttemptReport) -> Markup {
     let reason = attempt.reason.as_deref().filter(|reason| *reason != attempt.outcome.words());
     markup! {
         tr id=(attempt_anchor(index)) {
-            td.num { (when(attempt.started_at)) }
-            td { (attempt.phase) }
-            td.num { @match attempt.attempt { Some(number) => (number), None => "all" } }
-            td.num { (span(between(attempt.started_at, attempt.ended_at))) }
-            td {
+            td.num data-label="Began" { (when(attempt.started_at)) }
+            td data-label="Phase" { (attempt.phase) }
+            td.num data-label="Attempt" { @match attempt.attempt { Some(number) => (number), None => "all" } }
+            td.num data-label="Took" { (span(between(attempt.started_at, attempt.ended_at))) }
+            td data-label="Ended" {
                 span class={ "badge " (tone) } { (attempt.outcome.words()) }
                 @if let Some(reason) = reason { " " (reason) }
             }
-            td { @if let Some(log) = &attempt.log { code { (log.file_name().unwrap_or_default().to_string_lossy()) } } }
+            td data-label="Log" {
+                @if let Some(log) = &attempt.log { code { (log.file_name().unwrap_or_default().to_string_lossy()) } }
+            }
+        }
+    }
+}
+
+/// The end of what a failed attempt wrote, and where the rest is.
+fn log_row(attempt: &AttemptReport, open: bool) -> Markup {
+    markup! {
+        @if !attempt.log_end.is_empty() {
+            tr.log { td colspan="6" {
+                details open[open] {
+                    summary { "The end of its log: " (attempt.log_end.len()) " lines" }
+                    pre { @for line in &attempt.log_end { (line) "\n" } }
+                    @if let Some(log) = &attempt.log { p.lead { "All of it: " code { (log.display()) } } }
+                }
+            } }
         }
     }
 }

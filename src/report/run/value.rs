@@ -99,6 +99,9 @@ pub struct AttemptReport {
     /// Where what it wrote is, when it is still there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<PathBuf>,
+    /// The last lines of what it wrote, when it failed: without escapes, at most thirty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub log_end: Vec<String>,
 }
 
 /// How an attempt ended.
@@ -120,6 +123,12 @@ pub enum AttemptOutcome {
 }
 
 impl AttemptOutcome {
+    /// Whether somebody will want to know why.
+    #[must_use]
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Retry | Self::Blocked | Self::Lost)
+    }
+
     /// The outcome for people.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -252,6 +261,8 @@ pub struct Answer {
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
+    /// Phases could reach the place where it was given: it may be one of theirs.
+    pub unguarded: bool,
 }
 
 /// A stretch in which no process worked on the execution.

@@ -7,9 +7,11 @@ mod halt;
 mod resolution_file;
 mod resolve;
 mod status;
+mod work;
 
 pub use awaiting::{Awaited, await_resolution};
 pub use halt::{Halted, halt};
 pub use resolution_file::{RESOLUTION, ResolutionDocument};
 pub use resolve::{Resolved, resolve};
-pub use status::{Pending, PhaseLine, Status, state, status};
+pub use status::{AnswerLine, Pending, PhaseLine, Status, Vantage, state, status};
+pub use work::{Doing, LastFailure, LastOutput, Standing, WorkAtHand};

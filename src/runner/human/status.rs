@@ -1,16 +1,18 @@
 //! Where an execution stands, for people and for other programs. Reads only; a run may be working meanwhile.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress};
-use crate::events::{Outage, RunStatus, State};
+use super::work::{LastFailure, LastOutput, Standing, WorkAtHand};
+use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress, ResolutionAction};
+use crate::events::{ApprovalState, Outage, RecordedResolution, RunStatus, State};
 use crate::runner::RunError;
 use crate::runner::decide::UNVERIFIED;
-use crate::runner::dispatch::present;
-use crate::store::{Layout, RunStore, read_context_state, report_paths};
+use crate::runner::dispatch::{Existing, present};
+use crate::store::{Layout, Place, RunStore, read_context_state, report_paths};
 use crate::system::lock::Holder;
 
 /// Where an execution stands.
@@ -20,6 +22,10 @@ pub struct Status {
     pub execution_id: ExecutionId,
     /// Where it stands; `running` without a process is a session that died.
     pub status: RunStatus,
+    /// When that was looked at.
+    pub as_of: Timestamp,
+    /// What that comes to for somebody who asks.
+    pub standing: Standing,
     /// Who works on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<Holder>,
@@ -27,6 +33,9 @@ pub struct Status {
     pub started_at: Timestamp,
     /// Time in which stages ran or backed off, in milliseconds, as of the last write.
     pub elapsed_ms: u64,
+    /// How much of that it may have in all, in milliseconds; absent where its configuration cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_ms: Option<u64>,
     /// Remediation loops so far.
     pub remediation_loops: u32,
     /// The tokens in the context, as they were last known; absent when nobody said any.
@@ -35,6 +44,12 @@ pub struct Status {
     /// The attempt of the phase that is being worked on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
+    /// What the phase at work does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkAtHand>,
+    /// The attempt that failed last, unless its phase has succeeded since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<LastFailure>,
     /// The flags that it was started with and goes on with, without their values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
@@ -46,6 +61,9 @@ pub struct Status {
     /// The provider that is waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outage: Option<Outage>,
+    /// The answers that were given, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<AnswerLine>,
     /// Why the last session could not go on, when an error ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
@@ -66,6 +84,26 @@ pub struct PhaseLine {
     pub unverified: bool,
 }
 
+/// An answer to a report.
+#[derive(Debug, Clone, Serialize)]
+pub struct AnswerLine {
+    /// The number of the report.
+    pub escalation: u32,
+    /// When it was given.
+    pub at: Timestamp,
+    /// What to do.
+    pub action: ResolutionAction,
+    /// Phases could reach the place where it was given: it may be one of theirs.
+    pub unguarded: bool,
+}
+
+impl From<&RecordedResolution> for AnswerLine {
+    fn from(answer: &RecordedResolution) -> Self {
+        let RecordedResolution { escalation, at, resolution, unguarded } = answer;
+        Self { escalation: *escalation, at: *at, action: resolution.action, unguarded: *unguarded }
+    }
+}
+
 /// A report that waits for an answer.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pending {
@@ -75,15 +113,45 @@ pub struct Pending {
     pub phase: Phase,
     /// The report.
     pub report: PathBuf,
+    /// What happened, in one line.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// It asks for the approval of a deployment.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub approval: bool,
+    /// The words that answer it, each a line to type; the first lets it go on.
+    pub answers: Vec<String>,
+}
+
+/// From where a status is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Vantage<'a> {
+    /// Where the state lies.
+    pub place: &'a Place,
+    /// The present moment.
+    pub now: Timestamp,
+    /// How long the execution may work in all, where that is known.
+    pub limit: Option<Duration>,
 }
 
 /// Where the execution in the workspace stands.
 ///
 /// # Errors
 /// [`RunError`]: there is none, or something on disk is not valid.
-pub fn status(layout: &Layout, store: &dyn RunStore) -> Result<Status, RunError> {
-    let state = known(layout, store)?;
+pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Result<Status, RunError> {
+    let existing = Existing::look(store, layout)?;
+    let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
+    let state = existing.state().ok_or_else(none)?;
+    let envelopes = match &existing {
+        Existing::Journal(recorded) => &recorded.envelopes[..],
+        _ => &[],
+    };
     let process = store.holder()?;
+    let mut work = WorkAtHand::of(&state, envelopes, process.is_some());
+    let standing = Standing::of(state.status, process.is_some(), work.as_ref().map(|work| work.doing));
+    if let Some(work) = &mut work {
+        work.last_output = last_output(&state, work, from);
+    }
     let working = state.phase_at_work().filter(|_| state.status == RunStatus::Running);
     let statuses = state.phase_statuses(working);
     let line = |phase: &Phase| {
@@ -98,22 +166,41 @@ pub fn status(layout: &Layout, store: &dyn RunStore) -> Result<Status, RunError>
     // What the file says is newer; what is wrong with it is for whoever needs it to complain about.
     let context = read_context_state(layout).ok().flatten().map(|state| state.current_tokens);
     let report = |number| report_paths(layout, &state.execution_id, number).yaml;
-    let pending = state.pending.as_ref();
+    let pending = state.pending.as_ref().map(|pending| Pending {
+        trigger: pending.trigger,
+        phase: pending.phase,
+        report: report(pending.number),
+        reason: pending.reason.clone(),
+        approval: state.deploy == ApprovalState::Asked,
+        answers: ResolutionAction::WORDS.iter().map(|word| format!("loa-run resolve {word}")).collect(),
+    });
     Ok(Status {
         execution_id: state.execution_id.clone(),
         status: state.status,
+        as_of: from.now,
+        standing,
         process,
         started_at: state.started_at,
         elapsed_ms: u64::try_from(state.counters.elapsed().as_millis()).unwrap_or(u64::MAX),
+        limit_ms: from.limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)),
         remediation_loops: state.counters.remediation_loops(),
         context_tokens: context.or(state.context_tokens).filter(|tokens| *tokens > 0),
         attempt: working.and_then(|phase| state.active_in(phase)).map(|active| active.attempt),
+        work,
+        last_failure: LastFailure::of(&state, envelopes),
         flags: state.overrides.iter().map(|it| it.flag_alone().to_owned()).collect(),
         phases: state.phases.iter().map(line).collect(),
-        pending: pending.map(|p| Pending { trigger: p.trigger, phase: p.phase, report: report(p.number) }),
+        pending,
         outage: state.outage.clone().filter(|outage| outage.answered.is_none()),
+        answers: state.resolutions.iter().map(AnswerLine::from).collect(),
         last_error: state.last_error.clone(),
     })
+}
+
+/// What the phase at work wrote last: in this attempt, or while it waits for the next, in the one before.
+fn last_output(state: &State, work: &WorkAtHand, from: Vantage<'_>) -> Option<LastOutput> {
+    let of = |attempt| LastOutput::of(&from.place.log(&state.execution_id, work.phase, attempt), from.now);
+    of(work.attempt).or_else(|| of(work.attempt.checked_sub(1)?))
 }
 
 /// The contract's `getState`.

@@ -7,8 +7,9 @@
 //! - `foster`: a child that another process of ours starts for us and looks after, with everything below it; `handover`: the
 //!   descriptors that it is given for that.
 //! - `own`: which children are our own. `group`: whether anything of a group still runs. `exit`: how a child ended.
-//! - `capture`: run to the end and keep the output. `interrupt`: signals sent to ourselves.
+//! - `capture`: run to the end and keep the output. `attend`: run while a person looks on. `interrupt`: signals sent to ourselves.
 
+mod attend;
 mod capture;
 mod command;
 mod exit;
@@ -21,6 +22,7 @@ pub(super) mod own;
 mod running;
 mod talk;
 
+pub use attend::{Attended, attend, next_line};
 pub use capture::{Captured, capture};
 pub use command::Command;
 pub use exit::{ProcessExit, signal_name};

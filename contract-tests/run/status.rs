@@ -1,0 +1,127 @@
+//! What `status` says to somebody who asks in the night, once or looking on, and what its exit code says to a script.
+
+use std::fs::File;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use super::workspace::collected;
+use super::{Workspace, until};
+
+fn status(workspace: &Workspace, code: i32) -> Value {
+    let text = workspace.loa(&["status", "--json"]).exits(code).stdout;
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// What `status` says now, whatever its code.
+fn now(workspace: &Workspace) -> Value {
+    serde_json::from_str(&workspace.loa(&["status", "--json"]).stdout).unwrap_or_default()
+}
+
+const WAITS: &str = "printf 'first\\n\\033[31mhalf way\\033[0m\\n'; until test -f go; do sleep 0.005; done";
+
+#[test]
+fn while_a_stage_works_its_attempt_and_its_last_output_are_told() {
+    let workspace = Workspace::only(&[("design", WAITS)]);
+    workspace.loa(&["status"]).exits(66).says(&["no execution"]);
+    let run = workspace.start();
+    until("the phase has spoken", || now(&workspace)["work"]["last_output"]["line"] == "half way");
+    let told = status(&workspace, 0);
+    assert_eq!((&told["standing"], &told["work"]["doing"]), (&"working".into(), &"running".into()));
+    assert_eq!((&told["work"]["phase"], &told["work"]["attempt"]), (&"design".into(), &1.into()));
+    assert!(told["work"]["last_output"]["ago_ms"].is_u64() && told["process"]["pid"].is_u64());
+    assert_eq!(told["limit_ms"], 8 * 3_600_000);
+    let text = workspace.loa(&["status"]).exits(0).stdout;
+    for words in ["design, attempt 1: runs", " ago: half way", "of work of 8 h at most"] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    workspace.write("go", "");
+    collected(run).exits(0);
+    assert_eq!(status(&workspace, 0)["standing"], "finished");
+}
+
+#[test]
+fn while_a_retry_is_waited_for_the_reason_and_the_next_try_are_told() {
+    let workspace = Workspace::only(&[("design", "echo 'no route' >&2; exit 1")]);
+    workspace.config("runtime:\n  retry: { initial_ms: 7200000, max_ms: 7200000, jitter: 0 }\n");
+    let mut run = workspace.start();
+    until("it backs off", || now(&workspace)["work"]["doing"] == "backing_off");
+    let told = status(&workspace, 1);
+    assert_eq!((&told["standing"], &told["work"]["attempt"]), (&"waiting".into(), &2.into()));
+    assert!(told["work"]["next_try"].as_str() > told["as_of"].as_str(), "{told}");
+    assert_eq!(
+        (&told["last_failure"]["attempt"], &told["last_failure"]["reason"]),
+        (&1.into(), &"exit 1: no route".into())
+    );
+    assert_eq!(told["work"]["last_output"]["line"], "no route", "of the attempt before");
+    let text = workspace.loa(&["status"]).exits(1).stdout;
+    for words in ["attempt 2: waits, and is tried again at", "last failure: design, attempt 1: exit 1: no route"] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    run.kill().expect("killed");
+    run.wait().expect("gone");
+    let told = status(&workspace, 2);
+    assert_eq!((&told["standing"], &told["work"]["doing"]), (&"human_needed".into(), &"stopped".into()));
+}
+
+#[test]
+fn who_is_needed_is_told_what_is_asked_and_the_words_that_answer() {
+    let workspace = Workspace::only(&[("deploy", "true")]);
+    workspace.config("runtime: {}\n");
+    workspace.run().exits(2);
+    let told = status(&workspace, 2);
+    let pending = &told["pending"];
+    assert_eq!(
+        (&pending["approval"], &pending["answers"][0]),
+        (&true.into(), &"loa-run resolve fix_and_resume".into())
+    );
+    assert!(pending["reason"].as_str().is_some_and(|reason| reason.contains("approval")), "{told}");
+    let text = workspace.loa(&["status"]).exits(2).stdout;
+    for words in
+        ["reason: deploy waits for a human's approval", "answer: loa-run resolve fix_and_resume", "loa-run resume"]
+    {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    let answer = pending["answers"][0].as_str().expect("words").split(' ').skip(1).collect::<Vec<_>>();
+    workspace.loa(&answer).exits(0);
+    assert_eq!(status(&workspace, 2)["status"], "resolved", "it goes on when somebody resumes it");
+    workspace.resume().exits(0);
+    workspace.loa(&["status"]).exits(0);
+}
+
+/// `loa-run status --watch` beside the test, and the file that it writes to.
+fn watch(workspace: &Workspace, name: &str, arguments: &[&str]) -> std::process::Child {
+    let mut command = workspace.command(&[&["status", "--watch"][..], arguments].concat());
+    command.stdout(File::create(workspace.path(name)).expect("made"));
+    command.spawn().expect("it starts")
+}
+
+#[test]
+fn whoever_looks_on_is_told_each_change_once_until_nobody_works_any_more() {
+    let workspace = Workspace::only(&[("design", WAITS), ("audit", "exit 2")]);
+    let run = workspace.start();
+    until("the phase is up", || workspace.starts("design") == 1);
+    let (lines, documents) = (watch(&workspace, "lines", &[]), watch(&workspace, "documents", &["--json"]));
+    let left = watch(&workspace, "left", &[]);
+    for name in ["lines", "documents", "left"] {
+        until("it is shown", || workspace.read(name).contains("design"));
+    }
+    let pid = Pid::from_raw(i32::try_from(left.id()).expect("a pid")).expect("a pid");
+    kill_process(pid, Signal::INT).expect("sent");
+    collected(left).exits(130);
+    workspace.write("go", "");
+    collected(run).exits(2);
+    collected(lines).exits(2);
+    collected(documents).exits(2);
+    let shown = workspace.read("lines");
+    let shown: Vec<&str> = shown.lines().collect();
+    assert!(shown[0].contains("design, attempt 1: runs"), "{shown:?}");
+    assert!(shown.last().is_some_and(|last| last.contains("loa-run resolve fix_and_resume")), "{shown:?}");
+    assert!(shown.windows(2).all(|two| two[0] != two[1]), "{shown:?}");
+    let documents: Vec<Value> =
+        workspace.read("documents").lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(documents.last().expect("one")["standing"], "human_needed");
+    // A second look finds it over at once.
+    let again = workspace.loa(&["status", "--watch"]).exits(2).stdout;
+    assert_eq!(again.lines().count(), 1, "{again}");
+}

@@ -1,0 +1,129 @@
+//! `loa-run status`, once or as long as the run works: on a terminal drawn over itself, elsewhere a line a change.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tokio::runtime::Runtime;
+
+use super::args::LoaRun;
+use super::commands::runtime;
+use super::given::{Here, settings_of_the_execution};
+use super::refusal::of_run;
+use super::show::{print_json, status_line, status_text};
+use crate::cli::console::print;
+use crate::cli::{ExitStatus, Failure};
+use crate::runner::{Standing, Status, Vantage, status};
+use crate::system::process::{Interrupt, Interrupts};
+use crate::system::{clock, env};
+
+/// How often it is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Shows where the execution stands, and says by the exit code whether anybody has to do anything.
+pub(super) fn show_status(here: &Here, watch: bool, args: &LoaRun) -> Result<ExitStatus, Failure> {
+    let limit = settings_of_the_execution(here, args).map(|settings| settings.triggers().timeout);
+    if watch {
+        return watched(here, limit, args.json);
+    }
+    let status = looked(here, limit)?;
+    if args.json {
+        print_json(&status)?;
+    } else {
+        print(&status_text(&status))?;
+    }
+    Ok(exit(status.standing))
+}
+
+/// Where it stands now.
+pub(super) fn looked(here: &Here, limit: Option<Duration>) -> Result<Status, Failure> {
+    let from = Vantage { place: &here.place, now: clock::now().wall(), limit };
+    status(&here.layout, &here.store, from).map_err(of_run)
+}
+
+fn exit(standing: Standing) -> ExitStatus {
+    match standing {
+        Standing::Finished | Standing::Working => ExitStatus::Success,
+        Standing::Waiting => ExitStatus::TryAgain,
+        Standing::HumanNeeded => ExitStatus::HumanNeeded,
+    }
+}
+
+/// Until nobody works on it any more.
+fn watched(here: &Here, limit: Option<Duration>, json: bool) -> Result<ExitStatus, Failure> {
+    let runtime = runtime()?;
+    let mut interrupts = {
+        let _entered = runtime.enter();
+        Interrupts::listen().map_err(|error| Failure::new(ExitStatus::Internal, error))?
+    };
+    let mut screen = Screen::new(json);
+    loop {
+        let status = looked(here, limit)?;
+        let is_over = status.process.is_none();
+        screen.show(&status, is_over)?;
+        if is_over {
+            return Ok(exit(status.standing));
+        }
+        if let Some(interrupt) = interrupted(&runtime, &mut interrupts) {
+            screen.leave();
+            return Ok(match interrupt {
+                Interrupt::Interrupt => ExitStatus::Interrupted,
+                Interrupt::Terminate => ExitStatus::Terminated,
+            });
+        }
+    }
+}
+
+/// Waits for the next look, or less long when a signal comes.
+fn interrupted(runtime: &Runtime, interrupts: &mut Interrupts) -> Option<Interrupt> {
+    let _entered = runtime.enter();
+    runtime.block_on(tokio::time::timeout(LOOK, interrupts.next())).ok()
+}
+
+/// What is shown, and where.
+struct Screen {
+    json: bool,
+    /// What was shown last.
+    shown: String,
+    /// Draws over itself what changed, without a moment in which nothing is there; nothing where there is no terminal.
+    bar: Option<ProgressBar>,
+}
+
+impl Screen {
+    fn new(json: bool) -> Self {
+        let bar = (!json && env::is_interactive()).then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stdout());
+            bar.set_style(ProgressStyle::with_template("{msg}").expect("the template is well formed"));
+            bar
+        });
+        Self { json, shown: String::new(), bar }
+    }
+
+    /// Shows a status where it says something new; the last one stays.
+    fn show(&mut self, status: &Status, is_last: bool) -> Result<(), Failure> {
+        let text = if self.bar.is_some() { status_text(status) } else { status_line(status) };
+        if text == self.shown && !is_last {
+            return Ok(());
+        }
+        let is_new = text != self.shown;
+        match &self.bar {
+            Some(bar) if is_last => {
+                bar.finish_and_clear();
+                print(&text)?;
+            }
+            Some(bar) => bar.set_message(text.trim_end().to_owned()),
+            None if !is_new => {}
+            None if self.json => {
+                let line = serde_json::to_string(status).map_err(|error| Failure::new(ExitStatus::Internal, error))?;
+                print(&format!("{line}\n"))?;
+            }
+            None => print(&format!("{text}\n"))?,
+        }
+        self.shown = text;
+        Ok(())
+    }
+
+    /// Leaves what is shown, and the cursor below it.
+    fn leave(&self) {
+        self.bar.iter().for_each(ProgressBar::abandon);
+    }
+}
