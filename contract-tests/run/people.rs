@@ -352,3 +352,34 @@ fn attempts_keep_their_numbers_over_an_answer() {
         assert!(errors.contains(&format!("attempt {number}: exit 1: words{number}")), "{errors}");
     }
 }
+
+#[test]
+fn a_report_carries_the_end_of_the_log_of_what_failed_and_says_that_nobody_guards_an_answer() {
+    let key = "sk-abcdefghijklmnop1234567890";
+    let script = format!("test -f fixed && exit 0; seq 50; printf '\\033[31mthe key is {key}\\033[0m <b>\\n'; exit 2");
+    let workspace = Workspace::only(&[("design", &script)]);
+    workspace.run().exits(2);
+    workspace.write("fixed", "");
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(0);
+    let report = json(&workspace, &["report", "--json"]);
+    let end: Vec<&str> =
+        report["attempts"][0]["log_end"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    assert_eq!((end.len(), end[0], end[28]), (30, "22", "50"), "{end:?}");
+    assert_eq!(end[29], "the key is [REDACTED:api-key] <b>");
+    let log = report["attempts"][0]["log"].as_str().expect("a path").to_owned();
+    assert!(std::path::Path::new(&log).is_file());
+    assert!(report["attempts"][1].get("log_end").is_none(), "what went well has no end to look at: {report}");
+    assert_eq!(report["calls"][0]["answer"]["unguarded"], true);
+    workspace.loa(&["report"]).exits(0);
+    let page = workspace.read(".loa-run/report.html");
+    for words in ["The end of its log: 30 lines", "[REDACTED:api-key] &lt;b&gt;", "All of it: ", &log, ">unguarded<"] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(!page.contains(key) && !page.contains('\u{1b}'));
+    assert_eq!(json(&workspace, &["status", "--json"])["answers"][0]["unguarded"], true);
+    for shown in [&["status"][..], &["escalations"]] {
+        let text = workspace.loa(shown).exits(0).stdout;
+        assert!(text.contains("fix_and_resume (unguarded: phases can reach the state"), "{text}");
+    }
+}

@@ -15,7 +15,7 @@ use crate::runner::Story;
 use crate::store::{Layout, report_paths, tail};
 
 /// Of how many failed attempts, the newest, the end of the log is shown.
-const MOST_LOGS: usize = 200;
+pub(super) const MOST_LOGS: usize = 200;
 /// How many lines of it.
 const LINES: usize = 30;
 

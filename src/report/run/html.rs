@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
+use super::fold::MOST_LOGS;
 use super::timeline::{attempt_anchor, between, call_anchor, timeline};
 use super::value::{AttemptOutcome, AttemptReport, Call, Notice, PhaseReport, RunReport};
 use crate::contract::{Artifact, Checkpoint, Decision, Finding, PhaseError, PhaseProgress};
@@ -226,6 +227,9 @@ fn steps(report: &RunReport) -> Markup {
     let last_failed = last_failed.filter(|_| report.status != "completed");
     markup! {
         h2 #steps { "Step by step" }
+        @if report.attempts.iter().filter(|attempt| attempt.outcome.is_failure()).count() > MOST_LOGS {
+            p.lead { "The ends of logs are those of the newest " (MOST_LOGS) " failed attempts." }
+        }
         div.wide { table.cards {
             thead { tr { th { "Began" } th { "Phase" } th { "Attempt" } th { "Took" } th { "Ended" } th { "Log" } } }
             tbody {
