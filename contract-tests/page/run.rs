@@ -63,6 +63,7 @@ fn report(loops: u32) -> RunReport {
         remediations: (1..loops).map(|n| Remediation { number: n, at: at(i64::from(n) * 60 - 1) }).collect(),
         context: Vec::new(),
         limits: Vec::new(),
+        outages: Vec::new(),
         calls: vec![call],
         gaps: Vec::new(),
         notices: Vec::new(),

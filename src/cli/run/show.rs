@@ -107,7 +107,7 @@ fn doing(work: &WorkAtHand, status: &Status) -> String {
     match (work.doing, next) {
         (Doing::Running, _) => "runs".to_owned(),
         (Doing::BackingOff, Some(next)) => format!("waits, and is tried again at {next}"),
-        (Doing::WaitingForProvider, Some(next)) => format!("waits for a limit of its provider, at most until {next}"),
+        (Doing::WaitingForProvider, Some(next)) => format!("waits for its provider until {next}"),
         (Doing::BackingOff | Doing::WaitingForProvider, None) => "waits".to_owned(),
         (Doing::Stopped, _) => "nobody works on it".to_owned(),
     }
@@ -123,7 +123,7 @@ pub(super) fn status_line(status: &Status) -> String {
         let doing = match work.doing {
             Doing::Running => "runs",
             Doing::BackingOff => "waits, and is tried again",
-            Doing::WaitingForProvider => "waits for a limit of its provider",
+            Doing::WaitingForProvider => "waits for its provider",
             Doing::Stopped => "nobody works on it",
         };
         let next = work.next_try.map(|next| format!(" until {next}")).unwrap_or_default();

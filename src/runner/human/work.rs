@@ -37,7 +37,7 @@ pub enum Doing {
     /// It waits before the next attempt.
     #[serde(rename = "backing_off")]
     BackingOff,
-    /// It waits until the provider of its agent lifts a limit.
+    /// It waits until the provider of its agent lifts a limit, or is back.
     #[serde(rename = "waiting_for_provider")]
     WaitingForProvider,
     /// Nobody works on it.
@@ -89,7 +89,8 @@ impl WorkAtHand {
     pub(super) fn of(state: &State, envelopes: &[Envelope], works: bool) -> Option<Self> {
         let phase = state.phase_at_work()?;
         let active = state.active_in(phase)?;
-        let (doing, next_try) = match (works, active.pause, limit(envelopes)) {
+        let outage = state.outage_of(phase).map(|outage| outage.pause.not_before);
+        let (doing, next_try) = match (works, active.pause, outage.or_else(|| limit(envelopes))) {
             (false, pause, _) => (Doing::Stopped, pause.map(|pause| pause.not_before)),
             (true, Some(pause), _) => (Doing::BackingOff, Some(pause.not_before)),
             (true, None, Some(until)) => (Doing::WaitingForProvider, Some(until)),
@@ -151,7 +152,7 @@ fn limit(envelopes: &[Envelope]) -> Option<Timestamp> {
 mod tests {
     use super::*;
     use crate::contract::ExecutionId;
-    use crate::events::{Begins, EVENT_VERSION, RunOrigin};
+    use crate::events::{Begins, EVENT_VERSION, Outage, RunOrigin, Waiting};
 
     fn told(events: Vec<Event>) -> (State, Vec<Envelope>) {
         let first = Event::ExecutionStarted {
@@ -206,6 +207,19 @@ mod tests {
                 session: None,
             },
         };
+        let over = || Event::OutageOver { phase: Phase::Design };
+        let outage = || {
+            Event::OutageMet(Outage {
+                phase: Phase::Design,
+                reason: "no network".to_owned(),
+                since: Timestamp::UNIX_EPOCH,
+                probe: 1,
+                pause: Waiting { not_before: Timestamp::MAX, delay_ms: 5 },
+                waited_ms: 5,
+                until: Timestamp::MAX,
+                answered: None,
+            })
+        };
         let until = Some(Timestamp::MAX);
         for (events, works, expected) in [
             (vec![started(1)], true, Some((1, Doing::Running, None))),
@@ -214,6 +228,9 @@ mod tests {
             (vec![started(1), ended(PhaseExit::Retry), paused()], false, Some((2, Doing::Stopped, until))),
             (vec![started(1), limit()], true, Some((1, Doing::WaitingForProvider, until))),
             (vec![started(1), limit(), asked()], true, Some((1, Doing::Running, None))),
+            (vec![started(1), outage()], true, Some((1, Doing::WaitingForProvider, until))),
+            (vec![started(1), outage(), over()], true, Some((1, Doing::Running, None))),
+            (vec![started(1), outage()], false, Some((1, Doing::Stopped, None))),
             (vec![], true, None),
         ] {
             let (state, envelopes) = told(events);
