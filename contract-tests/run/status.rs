@@ -1,11 +1,12 @@
 //! What `status` says to somebody who asks in the night, once or looking on, and what its exit code says to a script.
 
 use std::fs::File;
+use std::process::Child;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::workspace::collected;
+use super::workspace::{Ran, collected};
 use super::{Workspace, until};
 
 fn status(workspace: &Workspace, code: i32) -> Value {
@@ -18,13 +19,36 @@ fn now(workspace: &Workspace) -> Value {
     serde_json::from_str(&workspace.loa(&["status", "--json"]).stdout).unwrap_or_default()
 }
 
+/// A process that does not outlive its test, whatever becomes of that.
+struct Beside(Option<Child>);
+
+impl Beside {
+    fn ended(mut self) -> Ran {
+        collected(self.0.take().expect("it was not awaited yet"))
+    }
+
+    fn signal(&self, signal: Signal) {
+        let id = self.0.as_ref().map_or(0, Child::id);
+        kill_process(Pid::from_raw(i32::try_from(id).expect("a pid")).expect("a pid"), signal).expect("sent");
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
 const WAITS: &str = "printf 'first\\n\\033[31mhalf way\\033[0m\\n'; until test -f go; do sleep 0.005; done";
 
 #[test]
 fn while_a_stage_works_its_attempt_and_its_last_output_are_told() {
     let workspace = Workspace::only(&[("design", WAITS)]);
     workspace.loa(&["status"]).exits(66).says(&["no execution"]);
-    let run = workspace.start();
+    let run = Beside(Some(workspace.start()));
     until("the phase has spoken", || now(&workspace)["work"]["last_output"]["line"] == "half way");
     let told = status(&workspace, 0);
     assert_eq!((&told["standing"], &told["work"]["doing"]), (&"working".into(), &"running".into()));
@@ -36,7 +60,7 @@ fn while_a_stage_works_its_attempt_and_its_last_output_are_told() {
         assert!(text.contains(words), "{words}\n{text}");
     }
     workspace.write("go", "");
-    collected(run).exits(0);
+    run.ended().exits(0);
     assert_eq!(status(&workspace, 0)["standing"], "finished");
 }
 
@@ -44,7 +68,7 @@ fn while_a_stage_works_its_attempt_and_its_last_output_are_told() {
 fn while_a_retry_is_waited_for_the_reason_and_the_next_try_are_told() {
     let workspace = Workspace::only(&[("design", "echo 'no route' >&2; exit 1")]);
     workspace.config("runtime:\n  retry: { initial_ms: 7200000, max_ms: 7200000, jitter: 0 }\n");
-    let mut run = workspace.start();
+    let run = Beside(Some(workspace.start()));
     until("it backs off", || now(&workspace)["work"]["doing"] == "backing_off");
     let told = status(&workspace, 1);
     assert_eq!((&told["standing"], &told["work"]["attempt"]), (&"waiting".into(), &2.into()));
@@ -58,8 +82,8 @@ fn while_a_retry_is_waited_for_the_reason_and_the_next_try_are_told() {
     for words in ["attempt 2: waits, and is tried again at", "last failure: design, attempt 1: exit 1: no route"] {
         assert!(text.contains(words), "{words}\n{text}");
     }
-    run.kill().expect("killed");
-    run.wait().expect("gone");
+    run.signal(Signal::KILL);
+    run.ended();
     let told = status(&workspace, 2);
     assert_eq!((&told["standing"], &told["work"]["doing"]), (&"human_needed".into(), &"stopped".into()));
 }
@@ -90,29 +114,28 @@ fn who_is_needed_is_told_what_is_asked_and_the_words_that_answer() {
 }
 
 /// `loa-run status --watch` beside the test, and the file that it writes to.
-fn watch(workspace: &Workspace, name: &str, arguments: &[&str]) -> std::process::Child {
+fn watch(workspace: &Workspace, name: &str, arguments: &[&str]) -> Beside {
     let mut command = workspace.command(&[&["status", "--watch"][..], arguments].concat());
     command.stdout(File::create(workspace.path(name)).expect("made"));
-    command.spawn().expect("it starts")
+    Beside(Some(command.spawn().expect("it starts")))
 }
 
 #[test]
 fn whoever_looks_on_is_told_each_change_once_until_nobody_works_any_more() {
     let workspace = Workspace::only(&[("design", WAITS), ("audit", "exit 2")]);
-    let run = workspace.start();
+    let run = Beside(Some(workspace.start()));
     until("the phase is up", || workspace.starts("design") == 1);
     let (lines, documents) = (watch(&workspace, "lines", &[]), watch(&workspace, "documents", &["--json"]));
     let left = watch(&workspace, "left", &[]);
     for name in ["lines", "documents", "left"] {
         until("it is shown", || workspace.read(name).contains("design"));
     }
-    let pid = Pid::from_raw(i32::try_from(left.id()).expect("a pid")).expect("a pid");
-    kill_process(pid, Signal::INT).expect("sent");
-    collected(left).exits(130);
+    left.signal(Signal::INT);
+    left.ended().exits(130);
     workspace.write("go", "");
-    collected(run).exits(2);
-    collected(lines).exits(2);
-    collected(documents).exits(2);
+    run.ended().exits(2);
+    lines.ended().exits(2);
+    documents.ended().exits(2);
     let shown = workspace.read("lines");
     let shown: Vec<&str> = shown.lines().collect();
     assert!(shown[0].contains("design, attempt 1: runs"), "{shown:?}");
