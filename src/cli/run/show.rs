@@ -115,10 +115,8 @@ fn doing(work: &WorkAtHand, status: &Status) -> String {
 
 /// A status in one line, without what changes by time alone.
 pub(super) fn status_line(status: &Status) -> String {
-    let mut line = format!("{}: {}", status.execution_id, status.status.as_str());
-    if status.process.is_none() && status.status == RunStatus::Running {
-        line = format!("{}: died", status.execution_id);
-    }
+    let died = status.process.is_none() && status.status == RunStatus::Running;
+    let mut said = vec![format!("{}: {}", status.execution_id, if died { "died" } else { status.status.as_str() })];
     if let Some(work) = status.work.as_ref().filter(|_| status.standing != Standing::Finished) {
         let doing = match work.doing {
             Doing::Running => "runs",
@@ -127,16 +125,16 @@ pub(super) fn status_line(status: &Status) -> String {
             Doing::Stopped => "nobody works on it",
         };
         let next = work.next_try.map(|next| format!(" until {next}")).unwrap_or_default();
-        line += &format!("; {}, attempt {}: {doing}{next}", work.phase, work.attempt);
+        said.push(format!("{}, attempt {}: {doing}{next}", work.phase, work.attempt));
     }
     if let Some(failure) = &status.last_failure {
-        line += &format!("; failed last: {}, attempt {}: {}", failure.phase, failure.attempt, failure.reason);
+        said.push(format!("failed last: {}, attempt {}: {}", failure.phase, failure.attempt, failure.reason));
     }
     if let Some(pending) = &status.pending {
-        line +=
-            &format!("; waits for an answer: {} in {}: loa-run resolve fix_and_resume", pending.trigger, pending.phase);
+        let (trigger, phase) = (pending.trigger, pending.phase);
+        said.push(format!("waits for an answer: {trigger} in {phase}: loa-run resolve fix_and_resume"));
     }
-    line
+    said.join("; ")
 }
 
 /// Whether nothing but a resume is missing.

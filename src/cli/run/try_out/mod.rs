@@ -238,7 +238,7 @@ fn ended(attended: Attended, words: &[String], codes: &[u8], said: &str) -> Resu
             ProcessExit::Exited(code) => {
                 format!("ended with {code}, and this trial expected {codes:?}: {}", said.trim())
             }
-            exit => format!("did not end by itself: {exit:?}"),
+            ProcessExit::Signalled(_) => "was ended by a signal".to_owned(),
         };
         let failure = Failure::new(ExitStatus::TryAgain, Unexpected { command: words.join(" "), how });
         Stop::Failed(failure.hint("`loa-run try --into DIR` keeps what is there; git and sh have to be installed"))

@@ -110,7 +110,7 @@ impl Teller {
         if self.json {
             return print(&format!("{}\n", json!({ "after_step": self.number, "happened": happened })));
         }
-        self.words(&happened.iter().map(|line| format!("   * {line}\n")).collect::<String>())
+        happened.iter().try_for_each(|line| self.words(&format!("   * {line}\n")))
     }
 
     pub(super) fn ask(&self, question: &str) -> Result<(), Failure> {
