@@ -406,6 +406,8 @@ const RUNNER: &[&str] = &[
     "plan",
     "bounds",
     "weaker",
+    "scripts",
+    "recorded_files",
     "error",
     "decide",
     "agent",

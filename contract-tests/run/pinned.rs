@@ -164,3 +164,142 @@ fn what_a_death_left_half_written_beside_the_pinned_files_is_cleared_away_and_a_
     shown.exits(2);
     workspace.loa(&["resume", "--config", "new", "--weaker", &code]).exits(0);
 }
+
+/// `design` writes what `evil` says, and `audit` is asked behind it; each has a gate that is a script.
+fn gated(evil: &str, more: &str) -> Workspace {
+    let workspace = Workspace::new(&[]);
+    workspace.write("gate.sh", "echo gate >> ran\n");
+    workspace.write("ran", "");
+    fs::create_dir_all(workspace.path("tests")).expect("made");
+    workspace.write("tests/one", "one\n");
+    workspace.write("tests/two", "two\n");
+    workspace.write("../evil", evil);
+    workspace.config(&format!(
+        "autonomous_agent: {{ require_human_deploy_approval: false }}
+runtime:
+{more}  phases:
+    preflight: {{ skip: true }}
+    discovery: {{ skip: true }}
+    design: {{ command: 'test -e ../second || {{ touch ../second; sh ../evil; }}', verify: 'sh ./gate.sh' }}
+    implementation: {{ skip: true }}
+    audit: {{ command: 'true' }}
+    submit: {{ skip: true }}
+    deploy: {{ skip: true }}
+    learning: {{ skip: true }}
+"
+    ));
+    workspace
+}
+
+#[test]
+fn a_gate_whose_script_a_phase_changed_is_not_asked_and_a_human_is() {
+    for (evil, gates) in [("echo exit 0 > gate.sh", 0), ("rm gate.sh", 0), ("true", 1), ("ln -sf /bin/true gate.sh", 0)]
+    {
+        let workspace = gated(evil, "");
+        let ran = workspace.loa(&["run"]);
+        assert_eq!(workspace.ran().len(), gates, "{evil}");
+        if gates == 1 {
+            ran.exits(0);
+            continue;
+        }
+        ran.exits(2).says(&["design: gate script changed since the start: gate.sh", "fix_and_resume"]);
+        let status = workspace.loa(&["status"]).stdout;
+        assert!(status.contains("design: gate script changed since the start: gate.sh"), "{status}");
+        assert!(workspace.checkpoint("design").is_null(), "{evil}: no outcome");
+        // Whoever agrees agrees to what is there now, and to nothing else.
+        workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+        workspace.write("gate2.sh", "echo other >> ran\n");
+        std::fs::rename(workspace.path("gate2.sh"), workspace.path("gate.sh")).expect("renamed");
+        workspace.resume().exits(2).says(&["the gate script gate.sh changed", "gate script changed since the start"]);
+        workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+        workspace.resume().exits(0);
+        assert_eq!(workspace.ran(), ["other"], "{evil}");
+    }
+}
+
+#[test]
+fn what_is_protected_is_kept_with_its_contents_and_named_where_it_differs() {
+    use std::os::unix::fs::PermissionsExt;
+    let evil = "echo changed > tests/one; rm tests/two; echo new > tests/three; exit 2";
+    let workspace = gated(evil, "  protects: [tests/**, Makefile]\n");
+    workspace.loa(&["run"]).exits(2);
+    let find =
+        std::process::Command::new("grep").args(["-rl", "^two$"]).arg(workspace.path("..")).output().expect("ran");
+    let kept = String::from_utf8(find.stdout).expect("UTF-8");
+    let kept: Vec<&str> = kept.lines().filter(|path| path.contains("/pinned/")).collect();
+    assert_eq!(kept.len(), 1, "what a phase removed can be brought back: {kept:?}");
+    let mode = std::fs::metadata(kept[0]).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    let differ = [
+        "the protected file tests/one changed",
+        "the protected file tests/two is gone",
+        "the protected file tests/three is new",
+    ];
+    let refused = workspace.loa(&["resume", "--config", "new"]).exits(2).says(&differ[..2]);
+    assert!(!refused.stderr.contains("tests/three"), "what is new asks for no less: {}", refused.stderr);
+    let code = refused.stderr.split("--weaker ").nth(1).expect("a code").get(..8).expect("eight digits").to_owned();
+    let agreed = ["resume", "--config", "new", "--weaker", &code];
+    workspace.write("tests/one", "changed again\n");
+    workspace.loa(&agreed).exits(2).says(&["--weaker"]);
+    workspace.write("tests/one", "changed\n");
+    workspace.loa(&agreed).exits(0).says(&["somebody agreed to this", "the protected file tests/one changed"]);
+}
+
+#[test]
+fn an_execution_that_goes_on_names_the_files_that_differ() {
+    let workspace = gated("echo changed > tests/one; exit 2", "  protects: [tests/**]\n");
+    workspace.loa(&["run"]).exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(0).says(&["the protected file tests/one changed", "since this execution began"]);
+}
+
+#[test]
+fn what_cannot_be_protected_keeps_a_run_from_starting() {
+    for (protects, reason) in [
+        ("../x", "runtime.protects"),
+        ("/etc/*", "runtime.protects"),
+        ("a/../b", "runtime.protects"),
+        ("'a['", "is no glob"),
+        ("big", "longer than the 8388608 bytes"),
+    ] {
+        let workspace = gated("true", &format!("  protects: [{protects}]\n"));
+        let big = std::fs::File::create(workspace.path("big")).expect("made");
+        big.set_len(9 << 20).expect("sparse");
+        workspace.loa(&["run"]).exits(78).says(&[reason, "protects"]);
+        assert!(!workspace.path(".loa-checkpoint/design.yaml").exists(), "{protects}");
+        assert_eq!(workspace.ran(), Vec::<String>::new(), "{protects}");
+    }
+}
+
+#[test]
+fn a_weaker_configuration_is_a_call_that_waits_for_its_answer_and_keeps_nobody_from_going_on() {
+    let weaker = |workspace: &Workspace| {
+        workspace.loa(&["run"]).exits(2);
+        workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+        let text = workspace.read(".loa.config.yaml");
+        workspace.config(&text.replace("sh ./gate.sh", "true"));
+        let new = ["resume", "--config", "new"];
+        workspace.loa(&new).exits(2).says(&["the gate of design is `sh -c true`", "resolve fix_and_resume"]);
+        workspace.loa(&new).exits(2);
+        assert_eq!(workspace.reports().len(), 2, "the same is asked once");
+        let status = workspace.loa(&["status", "--json"]).stdout;
+        assert!(status.contains("escalated") && status.contains("\"pending\""), "{status}");
+    };
+    // Answered, it is taken.
+    let workspace = gated("exit 2", "");
+    weaker(&workspace);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.loa(&["resume", "--config", "new"]).exits(0).says(&["somebody agreed to this"]);
+    assert_eq!(workspace.ran(), Vec::<String>::new(), "the new gate was asked");
+    // An answer is about exactly what was asked.
+    let workspace = gated("exit 2", "");
+    weaker(&workspace);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    let text = workspace.read(".loa.config.yaml");
+    workspace.config(&text.replace("verify: 'true'", "verify: 'exit 0'"));
+    workspace.loa(&["resume", "--config", "new"]).exits(2).says(&["`sh -c exit 0`"]);
+    // Whoever goes on with what it began with needs no answer.
+    workspace.resume().exits(0).says(&["is not what this execution began with"]);
+    assert_eq!(workspace.ran(), ["gate"]);
+}

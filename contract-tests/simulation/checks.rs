@@ -239,7 +239,7 @@ impl Truth {
             }
             Event::Escalated { report, .. } => self.called_for = Some(report.phase),
             Event::Resolved { .. } => {
-                self.outage = None;
+                (self.outage, self.first_outage) = (None, None);
                 if let Some(phase) = self.called_for.take() {
                     self.begins_anew(phase);
                 }
@@ -251,7 +251,9 @@ impl Truth {
                 }
             }
             Event::AttemptEnded { exit: Some(_), .. }
-            | Event::SessionEnded { end: RunEnd::Paused { pause: Pause::Outage { .. } } } => self.outage = None,
+            | Event::SessionEnded { end: RunEnd::Paused { pause: Pause::Outage { .. } } } => {
+                (self.outage, self.first_outage) = (None, None)
+            }
             Event::PhaseReopened { phase } => drop(self.done.remove(phase)),
             Event::CheckpointAdopted { checkpoint } => {
                 if checkpoint.exit_code == PhaseExit::Success {
@@ -314,14 +316,18 @@ impl Truth {
         self.seen = recorded.iter().map(|envelope| (envelope.seq, envelope.clone())).collect();
         // What was written in the moment of a death counts, although nobody heard of it.
         let (succeeded, not_before) = (self.succeeded.clone(), std::mem::take(&mut self.not_before));
-        let outage = self.outage;
+        let outage = (self.outage, self.first_outage);
         self.failures.clear();
         self.done.clear();
         for envelope in recorded {
             self.learn(&envelope.event);
         }
         self.succeeded = succeeded;
-        self.outage = outage;
+        (self.outage, self.first_outage) = outage;
+        if after_power_cut && State::fold(recorded).is_some_and(|state| state.outage.is_some()) {
+            // The end of a session whose patience was spent may be lost, and then it is spent still.
+            self.first_outage.get_or_insert(Duration::ZERO);
+        }
         recorded.iter().filter(|envelope| envelope.seq > told).for_each(|envelope| self.follow_agent(&envelope.event));
         self.not_before.retain(|phase, _| not_before.contains_key(phase));
         self.not_before.extend(

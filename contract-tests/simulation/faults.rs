@@ -106,8 +106,8 @@ pub(super) fn all() -> Vec<(&'static str, Fault, u64)> {
         ("asking counts as an approval", Fault::Next(|s, l, r| instead(s, l, r, approves)), 4),
         ("the run has no end", Fault::Next(endless_run), 217),
         ("a run ends before its time", Fault::Next(short_run), 217),
-        ("an outage is charged to the retries", Fault::Outage(charges_outages), 0),
-        ("patience with an outage begins anew after a death", Fault::Outage(forgets_patience), 0),
+        ("an outage is charged to the retries", Fault::Outage(charges_outages), 14),
+        ("patience with an outage begins anew after a death", Fault::Outage(forgets_patience), 75),
         ("retries have no end", Fault::After(endless), 21),
         ("a failure is a success", Fault::Left(whitewash), 3),
     ]

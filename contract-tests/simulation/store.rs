@@ -109,7 +109,7 @@ impl RunStore for WrongStore {
         self.inner.verify()
     }
 
-    fn keep(&mut self, text: &str) -> Result<(), StoreError> {
+    fn keep(&mut self, text: &[u8]) -> Result<(), StoreError> {
         self.inner.keep(text)
     }
 

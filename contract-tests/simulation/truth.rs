@@ -39,8 +39,10 @@ pub(super) struct Truth {
     pub(super) stage_fails: Option<&'static str>,
     /// How long the session waited for providers.
     pub(super) waited: Duration,
-    /// The provider that is out of order: whose, since when, and until when.
-    pub(super) outage: Option<(Phase, Duration, Duration)>,
+    /// The provider that is out of order: whose, and until when.
+    pub(super) outage: Option<(Phase, Duration)>,
+    /// Since when outages of the attempt that runs may be one to its owner: a provider that comes and goes is waited for as one.
+    pub(super) first_outage: Option<Duration>,
     /// How long that outage was waited for, probes apart.
     pub(super) outage_waited: Duration,
     /// The least and the most time that may be charged to the run.
@@ -139,6 +141,7 @@ impl Truth {
             stage_fails: None,
             waited: Duration::ZERO,
             outage: None,
+            first_outage: None,
             outage_waited: Duration::ZERO,
             charged: (Duration::ZERO, Duration::ZERO),
             seen: BTreeMap::new(),
@@ -178,6 +181,7 @@ impl Truth {
         self.wall = self.wall.checked_add(SignedDuration::from_hours(hours)).expect("this century");
         // Whoever reads the calendar after a death cannot know how long a pause still was.
         self.not_before.clear();
+        self.first_outage = self.first_outage.map(|_| Duration::ZERO);
     }
 
     /// Everything stands still, three times in a session at most: where that is usual, it is charged.
@@ -297,7 +301,8 @@ impl Truth {
             }
             Saying::Outage(length) => {
                 self.count("outages");
-                (self.outage, self.outage_waited) = (Some((phase, self.steady, self.steady + length)), Duration::ZERO);
+                self.first_outage.get_or_insert(self.steady);
+                (self.outage, self.outage_waited) = (Some((phase, self.steady + length)), Duration::ZERO);
                 tells_outage(job, self.steady)
             }
             Saying::Fails => {
@@ -315,7 +320,7 @@ impl Truth {
             self.asks(job);
             return Fact::Heard;
         }
-        let is_down = self.outage.is_some_and(|(_, _, until)| now < until);
+        let is_down = self.outage.is_some_and(|(_, until)| now < until);
         self.tell(|| format!("{} asks its provider, which is {}", job.phase, if is_down { "down" } else { "back" }));
         if is_down {
             return tells_outage(job, now);
@@ -392,7 +397,7 @@ impl Truth {
             Stop::Silent(_) => self.count("silent stages stopped"),
             Stop::Outage { .. } => {
                 self.count("outages too long to wait for");
-                let lasts = self.outage.map_or(Duration::ZERO, |(_, since, _)| self.steady.saturating_sub(since));
+                let lasts = self.first_outage.map_or(Duration::ZERO, |since| self.steady.saturating_sub(since));
                 if lasts + ROUNDED < self.settings.outage_patience {
                     self.breaks(format!("{} waited for its provider {lasts:?} and no longer", job.phase));
                 }

@@ -1,7 +1,8 @@
 //! Any program that takes its prompt as an argument: templates say how it is started.
 //!
 //! Its output is text for people and its exit code is all that it offers to tell its ends apart by, so that is what is
-//! read, for want of anything better: 0 done, 1 failed for the moment, anything else refused. A gate should check it.
+//! read, for want of anything better: 0 done, 1 failed for the moment, 69 (`EX_UNAVAILABLE`) an outage of the provider,
+//! anything else refused. A gate should check it.
 
 use std::io;
 
@@ -12,6 +13,9 @@ use crate::policy::Class;
 use crate::runner::{AgentEvent, Backend, Capabilities, Invocation, Session, Task};
 use crate::system::ids;
 use crate::system::process::ProcessExit;
+
+/// What a program ends with that finds its service out of order, by `sysexits.h`.
+const UNAVAILABLE: i32 = 69;
 
 /// A program that is started by templates.
 #[derive(Debug)]
@@ -118,6 +122,7 @@ impl Reader for Words {
         match exit {
             ProcessExit::Exited(0) => Verdict::new(Class::Done, "exit 0"),
             ProcessExit::Exited(1) => Verdict::new(Class::Transient { wait: None }, "exit 1"),
+            ProcessExit::Exited(UNAVAILABLE) => Verdict::new(Class::Outage, "exit 69"),
             ProcessExit::Exited(_) => Verdict::new(Class::Permanent, brief(&exit.to_string())),
             ProcessExit::Signalled(_) | ProcessExit::SpawnFailed(_) => silent(exit),
         }
@@ -191,6 +196,7 @@ mod tests {
             (ProcessExit::Exited(0), Class::Done),
             (ProcessExit::Exited(1), Class::Transient { wait: None }),
             (ProcessExit::Exited(2), Class::Permanent),
+            (ProcessExit::Exited(69), Class::Outage),
             (ProcessExit::Exited(127), Class::Permanent),
             (ProcessExit::Signalled(9), Class::Lost),
         ] {

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{BackendSection, Command, Notify, Span};
 use crate::contract::Phase;
 
+/// A glob that leads nowhere but down: names between slashes, of which none is `.` or `..`.
+const PROTECTS: &str = r"^([^/.][^/]*|\.[^/.][^/]*|\.\.[^/]+)(/([^/.][^/]*|\.[^/.][^/]*|\.\.[^/]+))*$";
+
 /// Section `runtime`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -40,6 +43,11 @@ pub struct Runtime {
     /// Whether the checkpoint of a phase that names no artifacts is given the files that changed while it ran. What git
     /// ignores does not count, and beyond fifty thousand files nothing is looked at.
     pub find_artifacts: bool,
+    /// Files of the workspace that no phase is to change, such as `tests/**` or `Makefile`: recorded with their contents when
+    /// an execution begins, and named where they differ later. Globs relative to the workspace, without `..`.
+    #[schemars(length(max = 64), inner(length(max = 256), regex(pattern = PROTECTS)))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protects: Vec<String>,
     /// The folder in which the state of runs is kept, absolute or relative to the workspace; `~/` is the home folder. By
     /// default `$XDG_STATE_HOME/loa-run`.
     #[schemars(length(min = 1))]
@@ -62,6 +70,7 @@ impl Default for Runtime {
             redact: keys.map(str::to_owned).to_vec(),
             log_limit_mb: 64,
             find_artifacts: true,
+            protects: Vec::new(),
             state: None,
         }
     }

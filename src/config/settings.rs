@@ -220,6 +220,12 @@ impl Settings {
         self.config.runtime.outage_patience.time()
     }
 
+    /// Globs of the files that no phase is to change.
+    #[must_use]
+    pub fn protects(&self) -> &[String] {
+        &self.config.runtime.protects
+    }
+
     /// How people hear of a call.
     #[must_use]
     pub fn notify(&self) -> &Notify {

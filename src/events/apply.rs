@@ -2,7 +2,7 @@
 
 use super::{
     Active, AgentActivity, AgentState, ApprovalState, Due, Envelope, Event, FailedAttempt, NextAction, Pause,
-    PendingEscalation, RecordedResolution, RunEnd, RunStatus, StageId, State, Undecided, Waiting,
+    PendingEscalation, RecordedResolution, RunEnd, RunStatus, StageId, State, Undecided, Waiting, WeakerQuestion,
 };
 use crate::contract::{Checkpoint, EscalationReport, Phase, PhaseExit, Resolution, ResolutionAction};
 
@@ -42,7 +42,21 @@ impl State {
                 self.is_at_work = true;
                 self.last_error = None;
             }
-            Event::ConfigurationPinned { files } => self.pinned.clone_from(files),
+            Event::ConfigurationPinned { files } => {
+                self.pinned.clone_from(files);
+                self.changed_gates.clear();
+                self.weaker = None;
+            }
+            Event::GateChanged { phase, files } => drop(self.changed_gates.insert(*phase, files.clone())),
+            Event::WeakerAsked { code } => {
+                self.weaker = Some(WeakerQuestion { code: code.clone(), agreed: false });
+            }
+            Event::WeakerWithdrawn => {
+                if self.asks_about_weaker() {
+                    (self.pending, self.status) = (None, RunStatus::Resolved);
+                }
+                self.weaker = None;
+            }
             Event::SessionEnded { end } => self.session_ended(end),
             Event::SessionDied { .. } => {
                 self.is_at_work = false;
@@ -258,10 +272,22 @@ impl State {
         if resolution.action == ResolutionAction::Reset {
             return;
         }
+        let about_weaker = self.asks_about_weaker();
         let Some(pending) = self.pending.take() else { return };
+        if about_weaker && resolution.action == ResolutionAction::FixAndResume {
+            // Nothing of what was done so far is asked about.
+            self.weaker.iter_mut().for_each(|question| question.agreed = true);
+            self.status = RunStatus::Resolved;
+            return;
+        }
+        self.weaker = None;
         self.active.retain(|_, active| active.phase != pending.phase);
         self.due = None;
         self.outage = None;
+        if resolution.action == ResolutionAction::FixAndResume {
+            // Whoever was asked about these scripts agreed to them, and to no others.
+            self.pinned.extend(self.changed_gates.remove(&pending.phase).unwrap_or_default());
+        }
         self.deaths = 0;
         self.counters.reset(pending.trigger);
         self.status = match resolution.action {

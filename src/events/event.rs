@@ -64,6 +64,21 @@ pub enum Event {
         /// The files.
         files: Vec<PinnedFile>,
     },
+    /// The scripts of a gate are not those that the execution began with, so the gate is not asked and a human is.
+    GateChanged {
+        /// The phase.
+        phase: Phase,
+        /// The scripts, as they are now.
+        files: Vec<PinnedFile>,
+    },
+    /// Somebody wants a configuration that asks for less than the one that the execution began with; the call that follows asks
+    /// about it.
+    WeakerAsked {
+        /// What names exactly that configuration.
+        code: String,
+    },
+    /// That question is not waited for any more: a session goes on with what it began with, or somebody has named the code.
+    WeakerWithdrawn,
     /// A session ended without saying so: its process died. Noticed by the next one.
     SessionDied {
         /// The session that died.

@@ -22,7 +22,7 @@ pub use envelope::{Dated, EVENT_VERSION, Envelope};
 pub use event::{CompactionMeans, Event, Found, NextAction, Pause, RunEnd};
 pub use observation::Observation;
 pub use outage::Outage;
-pub use pinned::{PinnedFile, PinnedRole};
+pub use pinned::{PinnedFile, PinnedRole, WeakerQuestion};
 pub use stage::StageId;
 pub use state::{
     Active, AgentState, ApprovalState, CycleMark, Due, FailedAttempt, OriginKind, PendingEscalation, RecordedOverride,

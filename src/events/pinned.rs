@@ -20,7 +20,7 @@ pub struct PinnedFile {
 }
 
 /// What a file is to a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PinnedRole {
     /// The workspace's configuration.
@@ -33,16 +33,40 @@ pub enum PinnedRole {
     OldProject,
     /// The plan.
     Plan,
+    /// A script that the command of a phase starts.
+    Command,
+    /// A script that a gate starts.
+    Gate,
+    /// A file that is named by `runtime.protects`.
+    Protected,
     /// Something that a newer program pins.
     #[serde(other)]
     Other,
 }
 
+/// Whether an execution may go on with a configuration that asks for less.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WeakerQuestion {
+    /// What names exactly that configuration.
+    pub code: String,
+    /// Somebody agreed to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub agreed: bool,
+}
+
 impl PinnedFile {
     /// SHA-256 of a text, in hexadecimal digits.
     #[must_use]
-    pub fn digest(text: &str) -> String {
+    pub fn digest(text: impl AsRef<[u8]>) -> String {
         encode_string(&Sha256::digest(text))
+    }
+
+    /// Whether settings or a plan are read from it, so that an execution goes on with what stood in it. Of other files it is
+    /// only said when they change.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        !matches!(self.role, PinnedRole::Command | PinnedRole::Gate | PinnedRole::Protected)
     }
 
     /// Where it is now, for a workspace that may have moved.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Envelope, Outage, PinnedFile, StageId};
+use super::{Envelope, Outage, PinnedFile, StageId, WeakerQuestion};
 use crate::contract::{
     Checkpoint, EscalationReport, EscalationTrigger, ExecutionId, ExecutionState, Finding, Phase, PhaseExit,
     PhaseStatus, Resolution, SessionId,
@@ -92,6 +92,12 @@ pub struct State {
     /// The sessions of agents, by their phase.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<Phase, AgentState>,
+    /// Scripts of gates that changed since the start, as they were found last, by their phase.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub changed_gates: BTreeMap<Phase, Vec<PinnedFile>>,
+    /// A weaker configuration that somebody is asked about, or has agreed to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weaker: Option<WeakerQuestion>,
     /// The outage that is waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outage: Option<Outage>,
@@ -137,6 +143,8 @@ impl State {
             pending: None,
             resolutions: Vec::new(),
             agents: BTreeMap::new(),
+            changed_gates: BTreeMap::new(),
+            weaker: None,
             outage: None,
             context_tokens: None,
             last_error: None,
@@ -182,6 +190,13 @@ impl State {
     #[must_use]
     pub fn phase_at_work(&self) -> Option<Phase> {
         self.phases.iter().copied().find(|phase| self.active_in(*phase).is_some())
+    }
+
+    /// Whether the call that waits for its answer asks about a weaker configuration. Nobody needs that answer to go on with the
+    /// one that the execution began with.
+    #[must_use]
+    pub fn asks_about_weaker(&self) -> bool {
+        self.pending.is_some() && self.weaker.as_ref().is_some_and(|question| !question.agreed)
     }
 
     /// The outage that keeps a phase waiting.

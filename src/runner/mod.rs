@@ -3,7 +3,8 @@
 //! Level 4 of the house, in rooms that name only those before them:
 //!
 //! - `session` is a name for each lifetime of a process, `operator` who operates; `plan`, `selection` and `bounds` are what
-//!   an execution is given, `weaker` is what a changed one asks less of it, `error` is why it cannot go on;
+//!   an execution is given, `weaker` is what a changed one asks less of it, `error` is why it cannot go on; `scripts` are what
+//!   argument vectors start, and `recorded_files` what is recorded of the workspace;
 //! - `decide` chooses what is done next. It is pure: no clock, no file, no chance, and nothing waits there;
 //! - `agent` is what is asked of an agent, and the one driver that has it done, in a phase or outside of a run;
 //! - `stage` is a running stage, a task that owns its process, its log and its context watch, and can only send;
@@ -28,6 +29,8 @@ mod operator;
 mod plan;
 mod plan_error;
 mod plan_file;
+mod recorded_files;
+mod scripts;
 mod selection;
 mod session;
 mod stage;
@@ -39,18 +42,19 @@ pub use agent::{
 };
 pub use bounds::{Bounds, Notification};
 pub use dispatch::{
-    After, Dispatcher, Ended, Engine, Listener, Mode, Opening, PinnedText, Ports, Remedy, Request, Start, Story,
-    THINKING, Thinking, Waits, present, refuse_foreign, story,
+    After, Dispatcher, Ended, Engine, Listener, Mode, Opening, Ports, Remedy, Request, Start, Story, THINKING,
+    Thinking, Waits, present, refuse_foreign, story,
 };
 pub use error::RunError;
 pub use human::{
     AnswerLine, Awaited, Doing, Halted, LastFailure, LastOutput, Pending, PhaseLine, RESOLUTION, ResolutionDocument,
-    Resolved, Standing, Status, Vantage, WorkAtHand, await_resolution, halt, resolve, state, status,
+    Resolved, Standing, Status, Vantage, WorkAtHand, ask_about_weaker, await_resolution, halt, resolve, state, status,
 };
 pub use notify::{Call, Notifier};
 pub use plan::{AgentWork, Plan, Stage, Work};
 pub use plan_error::PlanError;
 pub use plan_file::{PLAN, PlanDocument, PlannedPhase, read_plan};
+pub use recorded_files::{Differences, NotRecorded, PinnedText, differences, recorded_files};
 pub use selection::Selection;
 pub use stage::Fact;
 pub use weaker::weaker;

@@ -85,7 +85,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn keep(&mut self, text: &str) -> Result<(), StoreError> {
+    pub fn keep(&mut self, text: &[u8]) -> Result<(), StoreError> {
         self.store.keep(text)
     }
 

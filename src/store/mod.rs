@@ -135,7 +135,7 @@ pub trait RunStore: Debug {
     ///
     /// # Errors
     /// [`StoreError`].
-    fn keep(&mut self, text: &str) -> Result<(), StoreError>;
+    fn keep(&mut self, text: &[u8]) -> Result<(), StoreError>;
 
     /// A text that was kept with an execution, by its digest; `None` where none of that digest is there.
     ///

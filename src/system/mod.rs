@@ -3,6 +3,7 @@
 //! Level 0 of the house: everything above asks here, so that a decision never reads a clock and a write never forgets
 //! to reach the disk. It knows nothing of the contract. Clippy refuses the host's own functions everywhere else.
 
+pub mod beneath;
 pub mod clock;
 pub mod disk;
 pub mod env;

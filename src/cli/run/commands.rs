@@ -18,7 +18,7 @@ use super::init::init;
 use super::journal::journal;
 use super::log::withhold;
 use super::logs::logs;
-use super::pinned::{Files, Resumed, Wish, planned_for_resume};
+use super::pinned::{Files, Resumed, Wish, all_taken, planned_for_resume};
 use super::refusal::{of_prompt, of_run};
 use super::report::{escalations, report};
 use super::runs::{prune, runs};
@@ -82,7 +82,7 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
             let bounds = bounds(&settings);
             let (overrides, program) = (overrides(&here, args), program()?);
             let (layout, place) = (here.layout.clone(), here.place.clone());
-            let (pinned, notices) = (files.taken(), Vec::new());
+            let (pinned, notices) = (all_taken(&here, &files, &plan, &settings)?, Vec::new());
             let request =
                 Request { layout, place, plan, backends, origin, overrides, pinned, notices, bounds, mode, program };
             execute_and_wait(args, &here, request, *wait)

@@ -12,7 +12,9 @@ use crate::config::{ConfigFiles, Explained, FileRole, OnDisk, Settings, Source};
 use crate::contract::ExecutionId;
 use crate::diag::Budget;
 use crate::events::{PinnedFile, PinnedRole, RunOrigin, RunStatus, State};
-use crate::runner::{PinnedText, Plan, Selection, weaker};
+use crate::runner::{
+    Differences, NotRecorded, PinnedText, Plan, Selection, ask_about_weaker, differences, recorded_files, weaker,
+};
 use crate::store::RunStore;
 use crate::system::files::{self, FileError};
 
@@ -40,9 +42,10 @@ impl Files {
         let text = |execution: &ExecutionId, file: &PinnedFile| {
             let Some(digest) = &file.sha256 else { return Ok(None) };
             let kept = here.store.kept(execution, digest).map_err(|error| of_run(error.into()))?;
-            kept.map(Some).ok_or_else(|| gone(file))
+            kept.map(|text| Some(text.into_bytes())).ok_or_else(|| gone(file))
         };
         let pinned = open.into_iter().flat_map(|state| state.pinned.iter().map(|file| (&state.execution_id, file)));
+        let pinned = pinned.filter(|(_, file)| file.is_read());
         let pinned =
             pinned.map(|(execution, file)| Ok(PinnedText { file: file.clone(), text: text(execution, file)? }));
         Ok(Self { pinned: pinned.collect::<Result<_, Failure>>()?, ..Self::on_disk(here) })
@@ -62,7 +65,7 @@ impl Files {
     /// What stands in the plan's file.
     pub(super) fn plan(&self, path: &Path) -> Result<Vec<u8>, FileError> {
         let bytes = match self.pinned_text(PinnedRole::Plan) {
-            Some(text) => text.into_bytes(),
+            Some(text) => text,
             None => files::read(path, Budget::default().bytes)?,
         };
         self.keep(PinnedRole::Plan, path, Some(&bytes));
@@ -74,13 +77,13 @@ impl Files {
         self.read.borrow().clone()
     }
 
-    fn pinned_text(&self, role: PinnedRole) -> Option<String> {
+    fn pinned_text(&self, role: PinnedRole) -> Option<Vec<u8>> {
         self.pinned.iter().find(|pinned| pinned.file.role == role)?.text.clone()
     }
 
     fn keep(&self, role: PinnedRole, path: &Path, bytes: Option<&[u8]>) {
         let path = path.strip_prefix(&self.workspace).unwrap_or(path).to_path_buf();
-        let text = bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        let text = bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned().into_bytes());
         let sha256 = text.as_deref().map(PinnedFile::digest);
         let mut read = self.read.borrow_mut();
         read.retain(|known| known.file.role != role);
@@ -91,7 +94,7 @@ impl Files {
     fn changed(&self) -> Vec<&PinnedFile> {
         let is_changed = |file: &&PinnedFile| {
             let now = files::read(&file.place(&self.workspace), Budget::default().bytes).ok();
-            now.map(|bytes| PinnedFile::digest(&String::from_utf8_lossy(&bytes))) != file.sha256
+            now.map(|bytes| PinnedFile::digest(String::from_utf8_lossy(&bytes).as_bytes())) != file.sha256
         };
         self.pinned.iter().map(|pinned| &pinned.file).filter(is_changed).collect()
     }
@@ -107,7 +110,7 @@ impl ConfigFiles for Files {
         };
         let source = if self.are_pinned() {
             let text = self.pinned_text(pinned_role);
-            text.map(|text| Source { path: path.to_path_buf(), bytes: text.into_bytes() })
+            text.map(|text| Source { path: path.to_path_buf(), bytes: text })
         } else {
             OnDisk.read(role, path)?
         };
@@ -149,8 +152,10 @@ pub(super) fn planned_for_resume(here: &Here, args: &LoaRun, wish: Wish<'_>) -> 
     };
     if !began.are_pinned() {
         let (settings, plan) = planned(here, args, &origin, phases, &began)?;
-        return Ok(Resumed { origin, settings, plan, pinned: began.taken(), notices: Vec::new() });
+        let pinned = all_taken(here, &began, &plan, &settings)?;
+        return Ok(Resumed { origin, settings, plan, pinned, notices: Vec::new() });
     }
+    let before_files = state.as_ref().map_or(&[][..], |state| &state.pinned);
     let (settings, plan) = planned(here, args, &before, phases, &began)?;
     let now = match wish.which {
         Which::New => Files::on_disk(here),
@@ -159,14 +164,22 @@ pub(super) fn planned_for_resume(here: &Here, args: &LoaRun, wish: Wish<'_>) -> 
             let changed = began.changed();
             let now = (!changed.is_empty()).then(|| planned(here, args, &origin, phases, &Files::on_disk(here)).ok());
             let now = now.flatten().map(|(settings, _)| settings);
-            let notices = difference(&changed, &settings, now.as_ref()).into_iter().collect();
+            let files = recorded_files(here.layout.workspace(), &plan, settings.protects()).map_err(not_recorded)?;
+            let files = of_files(&differences(before_files, &files));
+            let notices = difference(&changed, &settings, now.as_ref()).into_iter().chain(files).collect();
             return Ok(Resumed { origin, settings, plan, pinned: Vec::new(), notices });
         }
     };
     let (new_settings, new_plan) = planned(here, args, &origin, phases, &now)?;
-    let weaker = weaker((&plan, &bounds(&settings)), (&new_plan, &bounds(&new_settings)));
-    let notices = agreed(&weaker, &now.taken(), wish.weaker)?;
-    Ok(Resumed { origin, settings: new_settings, plan: new_plan, pinned: now.taken(), notices })
+    let mut weaker = weaker((&plan, &bounds(&settings)), (&new_plan, &bounds(&new_settings)));
+    let pinned = all_taken(here, &now, &new_plan, &new_settings)?;
+    // By the old plan: what the new one protects no more, or starts no more, is compared too.
+    let old = recorded_files(here.layout.workspace(), &plan, settings.protects()).map_err(not_recorded)?;
+    weaker.extend(differences(before_files, &old).weaker);
+    let gone = settings.protects().iter().filter(|glob| !new_settings.protects().contains(glob));
+    weaker.extend(gone.map(|glob| format!("{glob} is not protected any more")));
+    let notices = agreed(here, state.as_ref(), &weaker, &pinned, wish.weaker)?;
+    Ok(Resumed { origin, settings: new_settings, plan: new_plan, pinned, notices })
 }
 
 /// The files of the disk for an execution of which nobody can tell any more what it began with.
@@ -180,8 +193,38 @@ fn anew(
     let now = Files::on_disk(here);
     let (settings, plan) = planned(here, args, &origin, phases, &now)?;
     let unknown = ["nobody can tell what it asked for: what stood in its files is gone from the state".to_owned()];
-    let notices = agreed(&unknown, &now.taken(), code)?;
-    Ok(Resumed { origin, settings, plan, pinned: now.taken(), notices })
+    let pinned = all_taken(here, &now, &plan, &settings)?;
+    let notices = agreed(here, here.present()?.as_ref(), &unknown, &pinned, code)?;
+    Ok(Resumed { origin, settings, plan, pinned, notices })
+}
+
+/// All that an execution records that begins with these files and this plan.
+pub(super) fn all_taken(
+    here: &Here,
+    files: &Files,
+    plan: &Plan,
+    settings: &Settings,
+) -> Result<Vec<PinnedText>, Failure> {
+    let of_workspace = recorded_files(here.layout.workspace(), plan, settings.protects()).map_err(not_recorded)?;
+    Ok(files.taken().into_iter().chain(of_workspace).collect())
+}
+
+fn not_recorded(error: NotRecorded) -> Failure {
+    Failure::new(ExitStatus::Config, error).hint("name fewer or smaller files under `runtime.protects`")
+}
+
+/// What to say of scripts and protected files that are not as they were recorded.
+fn of_files(differences: &Differences) -> Option<String> {
+    let lines = &differences.lines;
+    let more = lines.len().saturating_sub(NAMED);
+    let named = lines[..lines.len() - more].join("; ");
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    (!lines.is_empty()).then(|| {
+        format!(
+            "{named}{more}, since this execution began. A gate whose script changed asks a person first; \
+             `loa-run resume --config new` takes the files as they are"
+        )
+    })
 }
 
 /// Without what it began with, nobody can say what the execution was to do.
@@ -191,22 +234,32 @@ fn gone(file: &PinnedFile) -> Failure {
 }
 
 /// A configuration that asks for less than the one before is taken when somebody names exactly that one.
-fn agreed(weaker: &[String], files: &[PinnedText], code: Option<&str>) -> Result<Vec<String>, Failure> {
+fn agreed(
+    here: &Here,
+    state: Option<&State>,
+    weaker: &[String],
+    files: &[PinnedText],
+    code: Option<&str>,
+) -> Result<Vec<String>, Failure> {
     let digests = files.iter().filter_map(|pinned| pinned.file.sha256.as_deref()).collect::<Vec<_>>().join(" ");
     let expected = PinnedFile::digest(&format!("{}\n{digests}", weaker.join("\n")))[..8].to_owned();
     if weaker.is_empty() {
         return Ok(vec!["the configuration was taken anew; no gate, approval or bound got weaker by it".to_owned()]);
     }
-    if code == Some(&expected) {
+    let answered = state.and_then(|state| state.weaker.as_ref()).filter(|question| question.agreed);
+    if code == Some(&expected) || answered.is_some_and(|question| question.code == expected) {
         return Ok(vec![format!(
             "the configuration was taken anew, and somebody agreed to this: {}",
             weaker.join("; ")
         )]);
     }
+    // It waits for its answer as every call does, and keeps nobody from going on with what the execution began with.
+    ask_about_weaker(&here.layout, &here.place, weaker, &expected).map_err(of_run)?;
     let list = weaker.join("\n  ");
     let error = format!("the new configuration asks for less than the one that this execution began with:\n  {list}");
     Err(Failure::new(ExitStatus::HumanNeeded, error)
         .hint(format!("if that is wanted: `loa-run resume --config new --weaker {expected}`"))
+        .hint("or `loa-run resolve fix_and_resume`, and then `loa-run resume --config new`")
         .hint("`loa-run resume` goes on with the configuration that it began with"))
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::terminal::{span, waits_for};
+use super::terminal::{names, span, waits_for};
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::events::RunStatus;
@@ -51,6 +51,9 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
     }
     for line in &status.phases {
         writeln!(text, "  {:<15} {:<12} {}", line.phase, line.status, line.summary.as_deref().unwrap_or(""))?;
+    }
+    for (phase, files) in &status.changed_gates {
+        writeln!(text, "\n{phase}: gate script changed since the start: {}", names(files))?;
     }
     if let Some(outage) = &status.outage {
         writeln!(text, "\n{}: {}", outage.phase, waits_for(outage))?;

@@ -11,7 +11,7 @@ use crate::cli::console::{CYAN, RED};
 use crate::contract::{Checkpoint, Phase, PhaseExit};
 use crate::draw;
 use crate::events::{
-    AgentActivity, CompactionMeans, Envelope, Event, Found, Observation, Outage, Pause, RunEnd, State,
+    AgentActivity, CompactionMeans, Envelope, Event, Found, Observation, Outage, Pause, PinnedFile, RunEnd, State,
 };
 use crate::runner::{Call, Listener};
 use crate::store::Layout;
@@ -193,6 +193,9 @@ fn sentence(event: &Event, state: &State, layout: &Layout) -> Option<String> {
             format!("{phase}: a limit of the provider is reached; going on at {until}")
         }
         Event::OutageMet(outage) => format!("{}: {}", outage.phase, waits_for(outage)),
+        Event::GateChanged { phase, files } => {
+            format!("{phase}: gate script changed since the start: {}", names(files))
+        }
         Event::OutageOver { phase } => format!("{phase}: the provider answers again"),
         Event::Notified { means, failed: Some(why) } => format!("nobody was told by the {means}: {why}"),
         Event::Notice { text } => text.clone(),
@@ -207,6 +210,12 @@ pub(super) fn waits_for(outage: &Outage) -> String {
     format!(
         "the provider is out of reach or out of order ({reason}); waiting for it since {since}, until {until} at most; probe {probe} at {next}"
     )
+}
+
+/// The files, by their names.
+pub(super) fn names(files: &[PinnedFile]) -> String {
+    let names: Vec<String> = files.iter().map(|file| file.path.display().to_string()).collect();
+    names.join(", ")
 }
 
 /// A moment to the second.

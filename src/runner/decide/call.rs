@@ -53,6 +53,18 @@ impl Cause {
         Self { trigger, phase, active: Some(phase), reason: format!("{phase} was stopped: {why}"), approval: false }
     }
 
+    /// A script of a gate is not the one that the execution began with.
+    pub(super) fn gate_changed(state: &State, phase: Phase) -> Self {
+        let files = state.changed_gates.get(&phase).map_or(&[][..], Vec::as_slice);
+        let names: Vec<String> = files.iter().map(|file| file.path.display().to_string()).collect();
+        let reason = format!(
+            "{phase}: gate script changed since the start: {}; the gate was not asked. Look at it: fix_and_resume agrees to what \
+             it is now",
+            names.join(", ")
+        );
+        Self { trigger: EscalationTrigger::Manual, phase, active: Some(phase), reason, approval: false }
+    }
+
     /// Sessions died one after the other.
     pub(super) fn died(phase: Phase, is_active: bool, deaths: u32) -> Self {
         let reason = format!(

@@ -38,6 +38,8 @@ pub enum Stop {
         /// Since when.
         since: Timestamp,
     },
+    /// A script of its gate is not the one that the execution began with.
+    GateChanged,
     /// Somebody stopped the agent.
     Cancelled,
 }

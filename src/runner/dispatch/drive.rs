@@ -7,7 +7,7 @@ use tokio::task::LocalSet;
 use tracing::{Instrument, info_span};
 
 use super::host::Host;
-use super::session::{Mode, Opening, PinnedText};
+use super::session::{Mode, Opening};
 use super::{Dispatcher, Listener, Ports, THINKING, Waits};
 use crate::contract::ExecutionId;
 use crate::events::{Event, RecordedOverride, RunEnd, RunOrigin, State};
@@ -15,7 +15,7 @@ use crate::runner::decide::{Rules, Stop};
 use crate::runner::notify::{Call, Notifier};
 use crate::runner::session::new_session;
 use crate::runner::stage::{Fact, Inbox, Letter, Mail, Taken};
-use crate::runner::{Backends, Bounds, Plan, PlanError, RunError};
+use crate::runner::{Backends, Bounds, PinnedText, Plan, PlanError, RunError};
 use crate::store::{FileStore, Layout, Place, RunStore};
 use crate::system::clock::{self, Moment};
 use crate::system::process::Interrupts;

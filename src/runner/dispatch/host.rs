@@ -14,7 +14,7 @@ use super::Listener;
 use super::memory;
 use super::ports::{Ports, Start};
 use crate::contract::{ExecutionId, OperatorRecord, Phase, SessionId};
-use crate::events::{Envelope, Event, Observation, State};
+use crate::events::{Envelope, Event, Observation, PinnedRole, State};
 use crate::policy::StageOutcome;
 use crate::runner::agent::TICK;
 use crate::runner::decide::{Attempt, Stop, Survey};
@@ -131,6 +131,7 @@ impl Ports for Host<'_> {
             attempt: start.attempt,
             trouble: start.trouble.clone(),
             known: known.and_then(|agent| Some((agent.backend.clone(), agent.session.clone()?))),
+            gates: state.pinned.iter().filter(|file| file.role == PinnedRole::Gate).cloned().collect(),
             is_probe: state.outage_of(start.phase).is_some(),
             not_before: state.stamp(clock::now().wall()),
         };

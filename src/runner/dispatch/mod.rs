@@ -20,7 +20,7 @@ pub use existing::{Story, present, refuse_foreign, story};
 pub use listener::Listener;
 pub use ports::{Ports, Start};
 pub use projection::Remedy;
-pub use session::{Mode, Opening, PinnedText};
+pub use session::{Mode, Opening};
 pub(super) use session::{start_over, take_over};
 
 use std::time::Duration;

@@ -13,7 +13,7 @@ use crate::events::{Event, PinnedFile, RecordedOverride, RunOrigin, RunStatus, S
 use crate::policy::check_limits;
 use crate::runner::decide::{Live, Rules};
 use crate::runner::stage::context::context_state;
-use crate::runner::{PlanError, RunError};
+use crate::runner::{PinnedText, PlanError, RunError};
 use crate::store::{
     Claimed, Earlier, Journal, Layout, Place, Recorded, RunStore, StoreError, archive, make_room_for_folders,
     project_all, read_context_state, retire_format1, was_put_aside, write_context_state, write_operator,
@@ -30,15 +30,6 @@ pub enum Mode {
     Fresh,
     /// The one that is there, and what to do about checkpoints that are not as the journal has them.
     Resume(Option<Remedy>),
-}
-
-/// A file that is taken for an execution, with what stands in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PinnedText {
-    /// The file.
-    pub file: PinnedFile,
-    /// What stands in it; `None` where there is no such file.
-    pub text: Option<String>,
 }
 
 /// What a session begins with.
@@ -111,6 +102,9 @@ impl<P: Ports> Dispatcher<P> {
         let mut dispatcher = Self { journal, layout, rules, live, thinking, home, stamps: Vec::new(), ports };
         if let Some(session) = last.filter(|_| died) {
             dispatcher.record(Event::SessionDied { session })?;
+        }
+        if dispatcher.journal.state().asks_about_weaker() {
+            dispatcher.record(Event::WeakerWithdrawn)?;
         }
         let pid = own_id();
         dispatcher.record(Event::SessionStarted { session, pid, resumed, swept, phases, origin, overrides })?;
@@ -322,7 +316,7 @@ pub(in crate::runner) fn take_over(
 fn is_resumable(layout: &Layout, state: &State) -> Result<(), RunError> {
     match (state.status, &state.pending) {
         (RunStatus::Aborted, _) => Err(RunError::Aborted { execution: state.execution_id.clone() }),
-        (_, Some(pending)) => {
+        (_, Some(pending)) if !state.asks_about_weaker() => {
             let report = crate::store::report_paths(layout, &state.execution_id, pending.number).yaml;
             Err(RunError::AwaitsResolution { pending: pending.clone(), report })
         }

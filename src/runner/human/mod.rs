@@ -7,6 +7,7 @@ mod halt;
 mod resolution_file;
 mod resolve;
 mod status;
+mod weaker_question;
 mod work;
 
 pub use awaiting::{Awaited, await_resolution};
@@ -14,4 +15,5 @@ pub use halt::{Halted, halt};
 pub use resolution_file::{RESOLUTION, ResolutionDocument};
 pub use resolve::{Resolved, resolve};
 pub use status::{AnswerLine, Pending, PhaseLine, Status, Vantage, state, status};
+pub use weaker_question::ask_about_weaker;
 pub use work::{Doing, LastFailure, LastOutput, Standing, WorkAtHand};

@@ -1,5 +1,6 @@
 //! Where an execution stands, for people and for other programs. Reads only; a run may be working meanwhile.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use serde::Serialize;
 
 use super::work::{LastFailure, LastOutput, Standing, WorkAtHand};
 use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress, ResolutionAction};
-use crate::events::{ApprovalState, Outage, RecordedResolution, RunStatus, State};
+use crate::events::{ApprovalState, Outage, PinnedFile, RecordedResolution, RunStatus, State};
 use crate::runner::RunError;
 use crate::runner::decide::UNVERIFIED;
 use crate::runner::dispatch::{Existing, present};
@@ -58,6 +59,9 @@ pub struct Status {
     /// What waits for an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
+    /// Scripts of gates that changed since the start, and that nobody agreed to.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub changed_gates: BTreeMap<Phase, Vec<PinnedFile>>,
     /// The provider that is waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outage: Option<Outage>,
@@ -191,6 +195,7 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         flags: state.overrides.iter().map(|it| it.flag_alone().to_owned()).collect(),
         phases: state.phases.iter().map(line).collect(),
         pending,
+        changed_gates: state.changed_gates.clone(),
         outage: state.outage.clone().filter(|outage| outage.answered.is_none()),
         answers: state.resolutions.iter().map(AnswerLine::from).collect(),
         last_error: state.last_error.clone(),

@@ -229,16 +229,16 @@ impl RunStore for FileStore {
         self.journal.as_ref().expect("an execution is begun or opened before it is verified").verify()
     }
 
-    fn keep(&mut self, text: &str) -> Result<(), StoreError> {
+    fn keep(&mut self, text: &[u8]) -> Result<(), StoreError> {
         self.held()?;
         let journal = self.journal.as_ref().expect("an execution is begun or opened before anything is kept with it");
         let folder = journal.path().with_file_name(KEPT);
         self.disk().ensure_private_folder(&folder)?;
         let path = folder.join(PinnedFile::digest(text));
-        if bytes(self.disk(), &path)?.as_deref() == Some(text.as_bytes()) {
+        if bytes(self.disk(), &path)?.as_deref() == Some(text) {
             return Ok(());
         }
-        Ok(self.disk().write_durably(&path, text.as_bytes(), Privacy::Private)?)
+        Ok(self.disk().write_durably(&path, text, Privacy::Private)?)
     }
 
     fn kept(&self, execution: &ExecutionId, digest: &str) -> Result<Option<String>, StoreError> {

@@ -18,7 +18,6 @@ fn read(case: &str, exit: &ProcessExit) -> (Vec<E>, Verdict) {
 
 #[test]
 fn every_recorded_end_has_its_class() {
-    let transient = Class::Transient { wait: None };
     let rows = [
         ("success", ProcessExit::Exited(0), Class::Done, "message_send"),
         ("authentication", ProcessExit::Exited(0), Class::Permanent, "AuthenticationError"),
