@@ -404,6 +404,7 @@ const RUNNER: &[&str] = &[
     "plan_file",
     "selection",
     "plan",
+    "receivers",
     "bounds",
     "weaker",
     "scripts",

@@ -50,7 +50,7 @@ fn whoever_is_not_reached_stops_no_run() {
         ("command: sleep 60, timeout_ms: 20", "more than 20 ms"),
         ("webhook: 'http://127.0.0.1:1/secret'", "by the webhook"),
     ] {
-        let workspace = blocked(notify);
+        let workspace = blocked(&format!("patience_ms: 0, {notify}"));
         let ran = workspace.run().exits(2).says(&["A human is needed", "nobody was told", said]);
         assert!(!ran.stderr.contains("/secret"), "the address is shown: {}", ran.stderr);
         assert_eq!(workspace.reports().len(), 1, "{notify}");

@@ -21,6 +21,7 @@ mod host;
 mod journal;
 mod log;
 mod model;
+mod notify;
 mod old_names;
 mod people;
 mod pinned;

@@ -48,6 +48,13 @@ impl Ran {
         }
         self
     }
+
+    /// Asserts that standard output holds this.
+    #[track_caller]
+    pub(super) fn prints(self, words: &str) -> Self {
+        assert!(self.stdout.contains(words), "`{words}` is missing in:\n{}", self.stdout);
+        self
+    }
 }
 
 impl Workspace {

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use loa::contract::{Phase, PhaseExit};
-use loa::events::{ApprovalState, Event, State};
+use loa::events::{ApprovalState, Event, Message, State};
 use loa::policy::{StageOutcome, TriggerCounters};
 use loa::runner::decide::{Attempt, Live, Rules, Step, Stop, Survey, decide, ended, outage, skipped};
-use loa::runner::{After, Thinking};
+use loa::runner::{After, Receiver, Thinking, due};
 use loa::store::{FileStore, RunStore};
 
 use super::disk::{self, SimDisk};
@@ -31,7 +32,12 @@ pub(super) enum Fault {
     Outage(fn(&State, &Live, &Rules, Phase, &str, f64) -> Step),
     /// What its owner is told of an attempt.
     Left(fn(&mut Attempt)),
+    /// What is to be told to whom.
+    Due(Due),
 }
+
+/// Says what is to be told to whom; see [`due`].
+pub(super) type Due = for<'a> fn(&'a State, &'a [Receiver], Timestamp, bool) -> Vec<(&'a Message, &'a Receiver)>;
 
 impl Fault {
     pub(super) fn plant(self, disk: &SimDisk, truth: &mut Truth) {
@@ -39,7 +45,7 @@ impl Fault {
             Self::Disk(wrong) => disk.plant(wrong),
             Self::World(wrong) => truth.wrong = Some(wrong),
             Self::Left(change) => truth.change = Some(change),
-            Self::Store(_) | Self::Next(_) | Self::After(_) | Self::Outage(_) => {}
+            Self::Store(_) | Self::Next(_) | Self::After(_) | Self::Outage(_) | Self::Due(_) => {}
         }
     }
 
@@ -48,7 +54,15 @@ impl Fault {
             Self::Next(next) => Thinking { next, ..thinking },
             Self::After(after) => Thinking { after, ..thinking },
             Self::Outage(outage) => Thinking { outage, ..thinking },
-            Self::Disk(_) | Self::World(_) | Self::Store(_) | Self::Left(_) => thinking,
+            Self::Disk(_) | Self::World(_) | Self::Store(_) | Self::Left(_) | Self::Due(_) => thinking,
+        }
+    }
+
+    /// What is to be told to whom.
+    pub(super) fn due(fault: Option<Self>) -> Due {
+        match fault {
+            Some(Self::Due(wrong)) => wrong,
+            _ => due,
         }
     }
 
@@ -110,6 +124,10 @@ pub(super) fn all() -> Vec<(&'static str, Fault, u64)> {
         ("patience with an outage begins anew after a death", Fault::Outage(forgets_patience), 75),
         ("retries have no end", Fault::After(endless), 21),
         ("a failure is a success", Fault::Left(whitewash), 3),
+        ("a message is lost at a kill", Fault::Due(only_of_this_session), 0),
+        ("a message is given up when it is not taken at once", Fault::Due(once), 0),
+        ("a message is told again after it was taken", Fault::Due(for_ever), 0),
+        ("that a message was taken is not journaled", Fault::Store(store::Wrong::ForgetsReceipts), 0),
     ]
 }
 
@@ -131,6 +149,41 @@ fn forgets_patience(state: &State, live: &Live, rules: &Rules, phase: Phase, rea
         other.outage.iter_mut().for_each(|outage| outage.waited_ms = 0);
     }
     outage(&other, live, rules, phase, reason, chance)
+}
+
+/// What an earlier process queued is told to nobody.
+fn only_of_this_session<'a>(
+    state: &'a State,
+    receivers: &'a [Receiver],
+    now: Timestamp,
+    insists: bool,
+) -> Vec<(&'a Message, &'a Receiver)> {
+    let queued_last = |message: &Message| {
+        message.id == format!("{}-{}", state.execution_id, state.seq)
+            || message.id == format!("{}-{}", state.execution_id, state.seq - 1)
+    };
+    due(state, receivers, now, insists).into_iter().filter(|(message, _)| queued_last(message)).collect()
+}
+
+/// Nothing is tried twice.
+fn once<'a>(
+    state: &'a State,
+    receivers: &'a [Receiver],
+    now: Timestamp,
+    insists: bool,
+) -> Vec<(&'a Message, &'a Receiver)> {
+    due(state, receivers, now, insists).into_iter().filter(|(message, _)| message.deliveries.is_empty()).collect()
+}
+
+/// Whoever has taken a message is told all the same.
+fn for_ever<'a>(
+    state: &'a State,
+    receivers: &'a [Receiver],
+    _: Timestamp,
+    _: bool,
+) -> Vec<(&'a Message, &'a Receiver)> {
+    let messages = state.outbox.iter().flat_map(|outbox| &outbox.messages);
+    messages.flat_map(|message| receivers.iter().map(move |receiver| (message, receiver))).collect()
 }
 
 fn no_pause(state: &State, live: &Live, rules: &Rules) -> Step {

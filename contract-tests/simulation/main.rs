@@ -15,6 +15,7 @@ mod checks;
 mod disk;
 mod faults;
 mod job;
+mod post;
 mod session;
 mod store;
 mod story;

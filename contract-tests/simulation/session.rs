@@ -55,9 +55,11 @@ impl Teller {
         };
         let died = self.disk.is_dead() || matches!(went, Session::Died { .. });
         self.disk.die_after(None);
-        if !died {
-            return went;
-        }
+        if died { self.death() } else { went }
+    }
+
+    /// The process is gone, and half of the time everything that was not synced.
+    pub(super) fn death(&self) -> Session {
         let mut truth = self.truth.borrow_mut();
         let power = truth.rng.bool();
         truth.count(if power { "power cuts" } else { "deaths" });

@@ -15,6 +15,8 @@ pub(super) enum Wrong {
     JournalsLate,
     /// That an attempt failed is not journaled: a counter that a kill loses.
     ForgetsFailures,
+    /// That somebody has taken a message is not journaled.
+    ForgetsReceipts,
 }
 
 /// A store that does something wrong.
@@ -42,6 +44,16 @@ fn without_failure(envelope: Envelope) -> Envelope {
     }
 }
 
+/// The same event, in the place of a receipt.
+fn without_receipt(envelope: Envelope) -> Envelope {
+    match envelope.event {
+        Event::Notified { failed: None, .. } => {
+            Envelope { event: Event::Notice { text: "nobody took it".to_owned() }, ..envelope }
+        }
+        _ => envelope,
+    }
+}
+
 impl RunStore for WrongStore {
     fn append(&mut self, envelopes: &[Envelope], durability: Durability) -> Result<(), StoreError> {
         let is_outcome = |it: &Envelope| matches!(it.event, Event::StageConcluded { .. });
@@ -57,6 +69,10 @@ impl RunStore for WrongStore {
             Wrong::JournalsLate => {
                 let all: Vec<Envelope> = self.late.drain(..).chain(envelopes.iter().cloned()).collect();
                 self.inner.append(&all, durability)
+            }
+            Wrong::ForgetsReceipts => {
+                let without: Vec<Envelope> = envelopes.iter().cloned().map(without_receipt).collect();
+                self.inner.append(&without, durability)
             }
             Wrong::ForgetsFailures => {
                 let without: Vec<Envelope> = envelopes.iter().cloned().map(without_failure).collect();

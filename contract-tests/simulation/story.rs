@@ -11,7 +11,7 @@ use loa::contract::{ContextLimits, Phase, Resolution, SessionId};
 use loa::events::RunStatus;
 use loa::policy::{Backoff, Redactor, TriggerLimits};
 use loa::runner::decide::Rules;
-use loa::runner::{AgentWork, Bounds, Notification, Plan, Stage, Work, resolve};
+use loa::runner::{AgentWork, Bounds, Plan, Stage, Work, resolve};
 use loa::store::{FileStore, Layout, Mismatch, Place, Recorded, RunStore, compare, to_yaml};
 use loa::system::disk::Disk;
 
@@ -48,6 +48,10 @@ pub(super) const EVERYTHING: &[&str] = &[
     "interrupts",
     "limits too long to wait for",
     "machine stood still",
+    "messages expired",
+    "messages not taken",
+    "messages taken",
+    "messages taken twice",
     "outages",
     "outages over",
     "outages that outlived a session",
@@ -198,7 +202,7 @@ pub(super) fn bounds(triggers: TriggerLimits, deploy_approval: bool) -> Bounds {
         grace: Duration::ZERO,
         limit_patience: Duration::from_mins(10),
         outage_patience: Duration::from_mins(10),
-        notification: Notification::default(),
+        notification: super::post::notification(),
         operator: None,
         effort: None,
         memories: None,
@@ -243,10 +247,16 @@ impl Teller {
             self.learn(power);
             self.documents();
             self.disk.fill(false);
+            if !matches!(went, Session::Died { .. }) {
+                self.deliver(false);
+            }
             let Some(recorded) = self.recorded() else { continue };
             match (&went, recorded.state.status) {
-                (_, RunStatus::Completed) => return,
-                (_, RunStatus::Aborted) => return self.truth.borrow_mut().count("executions aborted"),
+                (_, RunStatus::Completed) => return self.tell_all(),
+                (_, RunStatus::Aborted) => {
+                    self.truth.borrow_mut().count("executions aborted");
+                    return self.tell_all();
+                }
                 (_, RunStatus::Escalated) => self.answer(recorded.state.escalations),
                 _ => {}
             }
@@ -279,7 +289,7 @@ impl Teller {
         }
     }
 
-    fn learn(&self, power: bool) {
+    pub(super) fn learn(&self, power: bool) {
         let recorded = self.recorded();
         let envelopes = recorded.as_ref().map_or(&[][..], |recorded| &recorded.envelopes);
         let elapsed = recorded.as_ref().map_or(Duration::ZERO, |recorded| recorded.state.counters.elapsed());
@@ -311,6 +321,7 @@ impl Teller {
     }
 
     fn answer(&self, calls: u32) {
+        self.calls_before_an_answer();
         let action = answer(&mut self.truth.borrow_mut().rng, calls);
         self.truth.borrow_mut().tell(|| format!("a human answers {action}"));
         let resolution = Resolution { action, notes: None };

@@ -19,6 +19,12 @@ use super::world::Wrong;
 #[derive(Debug)]
 pub(super) struct Truth {
     pub(super) rng: fastrand::Rng,
+    /// What becomes of messages is drawn apart, so that a story is the same with and without them.
+    pub(super) post: fastrand::Rng,
+    /// The messages that somebody has taken, and how often.
+    pub(super) told: BTreeMap<String, u32>,
+    /// Those of which that is on the disk.
+    pub(super) acknowledged: BTreeSet<String>,
     pub(super) steady: Duration,
     pub(super) wall: Timestamp,
     pub(super) job: Option<Job>,
@@ -127,6 +133,9 @@ fn tells_outage(job: &mut Job, now: Duration) -> Fact {
 impl Truth {
     pub(super) fn new(rng: fastrand::Rng, wall: Timestamp, settings: Settings) -> Self {
         Self {
+            post: fastrand::Rng::with_seed(rng.clone().u64(..)),
+            told: BTreeMap::new(),
+            acknowledged: BTreeSet::new(),
             rng,
             steady: Duration::from_secs(1_000),
             wall,

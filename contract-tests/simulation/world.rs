@@ -34,6 +34,7 @@ pub(super) enum Wrong {
     /// A stage waits for its provider and does not say so.
     HidesLimits,
 }
+
 /// The world as one session sees it.
 #[derive(Debug)]
 pub(super) struct World {
@@ -115,6 +116,10 @@ impl Ports for World {
     fn end_what_is_left(&mut self) -> usize {
         let left = self.truth.borrow_mut().job.take();
         usize::from(left.is_some())
+    }
+
+    fn base(&mut self) -> Option<String> {
+        None
     }
 
     fn operator(&mut self) -> OperatorRecord {

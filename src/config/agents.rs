@@ -93,7 +93,7 @@ fn misfit(name: &str, section: &BackendSection) -> Option<(&'static str, String)
     }
 }
 
-fn located(origins: &Origins, pointer: &str, message: String) -> Diagnostic {
+pub(super) fn located(origins: &Origins, pointer: &str, message: String) -> Diagnostic {
     placed(Diagnostic::error("config-conflict", message), origins, pointer)
 }
 

@@ -58,7 +58,14 @@ pub(super) fn pointing_at(node: Option<&Node>, finding: Diagnostic) -> Diagnosti
 pub(super) fn conflicts(config: &ConfigDocument, origins: &Origins, left_out: &[&str]) -> Vec<Diagnostic> {
     let is_known = |conflict: &Conflict| !left_out.contains(&conflict.low.1) && !left_out.contains(&conflict.high.1);
     let crossed = crossed(config).into_iter().filter(is_known);
-    crossed.map(|conflict| conflict.finding(origins)).chain(agents::findings(config, origins)).collect()
+    let receivers = config.runtime.notify.receivers.iter().enumerate().filter_map(|(number, receiver)| {
+        let (key, message) = receiver.misfit()?;
+        let pointer = format!("/runtime/notify/receivers/{number}");
+        let pointer = if key.is_empty() { pointer } else { format!("{pointer}/{key}") };
+        Some(agents::located(origins, &pointer, message))
+    });
+    let crossed = crossed.map(|conflict| conflict.finding(origins));
+    crossed.chain(agents::findings(config, origins)).chain(receivers).collect()
 }
 
 /// Every pair of values in the wrong order.

@@ -43,7 +43,7 @@ impl fmt::Display for Origin {
 
 /// Whether the value of a key is shown to nobody: who knows the address can use it, and so with an agent's key.
 pub(super) fn is_secret(key: &str) -> bool {
-    key == "runtime.notify.webhook" || is_of_agents_environment(key)
+    key == "runtime.notify.webhook" || key.starts_with("runtime.notify.receivers") || is_of_agents_environment(key)
 }
 
 fn is_of_agents_environment(key: &str) -> bool {

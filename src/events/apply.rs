@@ -1,7 +1,7 @@
 //! The fold: what each event changes. Pure, and total: an event that does not fit changes nothing.
 
 use super::{
-    Active, AgentActivity, AgentState, ApprovalState, Due, Envelope, Event, FailedAttempt, NextAction, Pause,
+    Active, AgentActivity, AgentState, ApprovalState, Due, Envelope, Event, FailedAttempt, NextAction, Outbox, Pause,
     PendingEscalation, RecordedResolution, RunEnd, RunStatus, StageId, State, Undecided, Waiting, WeakerQuestion,
 };
 use crate::contract::{Checkpoint, EscalationReport, Phase, PhaseExit, Resolution, ResolutionAction};
@@ -32,6 +32,9 @@ impl State {
     /// Takes an event into the state.
     pub fn apply(&mut self, envelope: &Envelope) {
         self.noted(envelope);
+        if let Some(outbox) = &mut self.outbox {
+            outbox.apply(&self.execution_id, envelope);
+        }
         match &envelope.event {
             Event::SessionStarted { session, phases, origin, overrides, .. } => {
                 self.sessions.push(session.clone());
@@ -120,6 +123,11 @@ impl State {
             Event::ExecutionCompleted => {
                 self.status = RunStatus::Completed;
                 self.active.clear();
+            }
+            Event::OutboxOpened { base, carried } => {
+                let outbox = self.outbox.get_or_insert_with(Outbox::default);
+                outbox.base.clone_from(base);
+                carried.iter().cloned().for_each(|message| outbox.push(message));
             }
             Event::ExecutionStarted { .. }
             | Event::ExecutionTakenOver { .. }

@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::state::unguarded;
-use super::{AgentActivity, CycleMark, Dated, Outage, PinnedFile, RecordedOverride, RunOrigin, StageId, State};
+use super::{
+    AgentActivity, CycleMark, Dated, Message, Outage, PinnedFile, RecordedOverride, RunOrigin, StageId, State,
+};
 use crate::contract::{
     Checkpoint, CompactionLevel, EscalationReport, EscalationTrigger, ExecutionId, Finding, Phase, PhaseExit,
     Resolution, SessionId, WarningLevel,
@@ -278,13 +280,28 @@ pub enum Event {
         #[serde(default = "unguarded")]
         unguarded: bool,
     },
-    /// People were told of a call, or not.
+    /// From here on every end of this execution is a message, see [`super::Outbox`].
+    OutboxOpened {
+        /// The commit of the work tree; absent outside of a repository.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base: Option<String>,
+        /// Messages of the execution before, which nobody has taken yet.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        carried: Vec<Message>,
+    },
+    /// People were told, or not.
     Notified {
-        /// By what: `command` or `webhook`.
+        /// By what: the name of the receiver.
         means: String,
         /// Why they were not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failed: Option<String>,
+        /// The message; absent in journals of programs that tried once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// When it is tried again; absent where it was taken or refused for good.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        again_at: Option<Timestamp>,
     },
     /// A checkpoint of a concluded phase was not on disk as the journal has it, and was written again.
     CheckpointRestored {

@@ -13,6 +13,7 @@ mod envelope;
 mod event;
 mod observation;
 mod outage;
+mod outbox;
 mod pinned;
 mod stage;
 mod state;
@@ -22,6 +23,7 @@ pub use envelope::{Dated, EVENT_VERSION, Envelope};
 pub use event::{CompactionMeans, Event, Found, NextAction, Pause, RunEnd};
 pub use observation::Observation;
 pub use outage::Outage;
+pub use outbox::{Delivery, Message, News, Outbox, Settled};
 pub use pinned::{PinnedFile, PinnedRole, WeakerQuestion};
 pub use stage::StageId;
 pub use state::{

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Envelope, Outage, PinnedFile, StageId, WeakerQuestion};
+use super::{Envelope, Outage, Outbox, PinnedFile, StageId, WeakerQuestion};
 use crate::contract::{
     Checkpoint, EscalationReport, EscalationTrigger, ExecutionId, ExecutionState, Finding, Phase, PhaseExit,
     PhaseStatus, Resolution, SessionId,
@@ -107,6 +107,9 @@ pub struct State {
     /// Why the last session could not go on, when it ended by an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// What people are to be told; absent where an earlier program began it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outbox: Option<Outbox>,
 }
 
 impl State {
@@ -148,6 +151,7 @@ impl State {
             outage: None,
             context_tokens: None,
             last_error: None,
+            outbox: None,
         }
     }
 

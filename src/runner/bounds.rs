@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::operator;
-use crate::config::{Command, Settings};
+use super::receivers::Notification;
+use crate::config::{Command, Secret, Settings};
 use crate::contract::{ContextEditingConfig, ContextLimits, EffortConfig, OperatorType, Phase};
 use crate::policy::{Redactor, TriggerLimits};
 use crate::system::env;
@@ -27,7 +28,7 @@ pub struct Bounds {
     pub limit_patience: Duration,
     /// How long one outage of a provider is waited for; not at all, it is a failure like others.
     pub outage_patience: Duration,
-    /// How people hear of a call.
+    /// Who is told how a run ends, and how.
     pub notification: Notification,
     /// Who operates, when the configuration says it.
     pub operator: Option<OperatorType>,
@@ -41,28 +42,6 @@ pub struct Bounds {
     pub log_limit: u64,
     /// Whether the files that a phase changed are looked for when it does not name its artifacts.
     pub find_artifacts: bool,
-}
-
-/// How people are told.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Notification {
-    /// Program and arguments.
-    pub command: Option<Vec<String>>,
-    /// Where a message is posted.
-    pub webhook: Option<String>,
-    /// The time for each of them.
-    pub time: Duration,
-}
-
-impl From<&Settings> for Notification {
-    fn from(settings: &Settings) -> Self {
-        let section = settings.notify();
-        Self {
-            command: section.command.as_ref().map(Command::argv),
-            webhook: section.webhook.clone(),
-            time: Duration::from_millis(section.timeout_ms),
-        }
-    }
 }
 
 /// How long a process may take to obey TERM before it is killed.
@@ -93,13 +72,20 @@ impl Bounds {
 }
 
 /// The values of the variables that the configuration names and of those that hold keys, here and in the environments that
-/// it gives to phases; and of every variable that it gives to an agent alone.
+/// it gives to phases; of every variable that it gives to an agent alone, and what receivers of messages are reached by.
 fn redactor(settings: &Settings, credentials: &[String]) -> Redactor {
     let names: Vec<&String> = settings.redacted().iter().chain(credentials).collect();
     let own = names.iter().filter_map(|name| Some(((*name).clone(), env::var(name)?)));
     let phases = Phase::ALL.iter().flat_map(|phase| settings.phase(*phase).env);
     let phases = phases.filter(|(name, _)| names.contains(&name));
     let agents = settings.backends().into_iter().flat_map(|agent| agent.section.env);
-    let values: Vec<(String, String)> = own.chain(phases).chain(agents).collect();
+    let receivers = settings.notify().receivers.iter().flat_map(|receiver| [&receiver.url, &receiver.token]);
+    let receivers = receivers.flatten().filter_map(|secret| match secret {
+        Secret::Literal(value) => Some(("runtime.notify".to_owned(), value.clone())),
+        Secret::Env(name) => Some((name.clone(), env::var(name)?)),
+        // Read when it is needed, and said nowhere.
+        Secret::File(_) => None,
+    });
+    let values: Vec<(String, String)> = own.chain(phases).chain(agents).chain(receivers).collect();
     Redactor::new(values.iter().map(|(name, value)| (name.as_str(), value.as_str())))
 }

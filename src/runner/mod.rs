@@ -29,6 +29,7 @@ mod operator;
 mod plan;
 mod plan_error;
 mod plan_file;
+mod receivers;
 mod recorded_files;
 mod scripts;
 mod selection;
@@ -40,7 +41,7 @@ pub use agent::{
     AgentEnd, AgentEvent, Answer, AskError, AskListener, Backend, Backends, Capabilities, Container, Invocation,
     Question, Session, Surroundings, Task, Thread, ask,
 };
-pub use bounds::{Bounds, Notification};
+pub use bounds::Bounds;
 pub use dispatch::{
     After, Dispatcher, Ended, Engine, Listener, Mode, Opening, Ports, Remedy, Request, Start, Story, THINKING,
     Thinking, Waits, present, refuse_foreign, story,
@@ -50,10 +51,11 @@ pub use human::{
     AnswerLine, Awaited, Doing, Halted, LastFailure, LastOutput, Pending, PhaseLine, RESOLUTION, ResolutionDocument,
     Resolved, Standing, Status, Vantage, WorkAtHand, ask_about_weaker, await_resolution, halt, resolve, state, status,
 };
-pub use notify::{Call, Notifier};
+pub use notify::{Call, Delivered, Deliverer, Morning, Outcome, Undelivered, carried, due, next_try, tried};
 pub use plan::{AgentWork, Plan, Stage, Work};
 pub use plan_error::PlanError;
 pub use plan_file::{PLAN, PlanDocument, PlannedPhase, read_plan};
+pub use receivers::{Means, Notification, Receiver};
 pub use recorded_files::{Differences, NotRecorded, PinnedText, differences, recorded_files};
 pub use selection::Selection;
 pub use stage::Fact;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::bounds::Notification;
+use super::receivers::{Notification, Receiver};
 use super::{Bounds, Plan, Stage};
 use crate::contract::Phase;
 
@@ -71,14 +71,17 @@ fn of_bounds(before: &Bounds, after: &Bounds) -> Vec<String> {
     approval.into_iter().chain(raised).chain(of_notification(&before.notification, &after.notification)).collect()
 }
 
-/// Who is told is not shown: a webhook's address is a secret.
+/// Who is told is not shown: an address is a secret. One that is told of less counts as another.
 fn of_notification(before: &Notification, after: &Notification) -> Vec<String> {
-    let means = [("command", before.command.is_some(), before.command != after.command)];
-    let means = means.into_iter().chain([("webhook", before.webhook.is_some(), before.webhook != after.webhook)]);
-    means
-        .filter(|(_, was, differs)| *was && *differs)
-        .map(|(means, ..)| format!("calls go to another {means}, or to none"))
-        .collect()
+    let is_told = |receiver: &&Receiver| {
+        after.receivers.iter().any(|new| {
+            new.name == receiver.name
+                && new.means == receiver.means
+                && receiver.on.iter().all(|end| new.on.contains(end))
+        })
+    };
+    let lost = before.receivers.iter().filter(|receiver| !is_told(receiver));
+    lost.map(|receiver| format!("calls go to another {}, or to none", receiver.name)).collect()
 }
 
 #[cfg(test)]

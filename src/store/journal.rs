@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::{Durability, Head, Recorded, RunStore, StoreError};
 use crate::contract::ExecutionId;
-use crate::events::{AgentActivity, EVENT_VERSION, Envelope, Event, State};
+use crate::events::{AgentActivity, EVENT_VERSION, Envelope, Event, RunEnd, State};
 
 /// The state of an execution, in the hand of its owner.
 #[derive(Debug)]
@@ -109,6 +109,14 @@ impl Journal {
         self.store.verify()
     }
 
+    /// Another execution of the workspace; `None` when there is no such.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn read(&self, execution: &ExecutionId) -> Result<Option<Recorded>, StoreError> {
+        self.store.read(execution)
+    }
+
     /// The hash of the newest event.
     #[must_use]
     pub fn head(&self) -> Head {
@@ -128,8 +136,8 @@ impl Journal {
 }
 
 /// What has to survive a power cut before anything follows from it: that an attempt begins, that it is tried again, that a
-/// phase is concluded, what a human was asked and answered, the session of an agent, and how a session ended. The rest
-/// goes to the disk with the next of these.
+/// phase is concluded, what a human was asked and answered, the session of an agent, that a session could not go on, and that somebody took a
+/// message. The rest goes to the disk with the next of these.
 pub(super) fn durability(event: &Event) -> Durability {
     let lasts = matches!(
         event,
@@ -144,6 +152,8 @@ pub(super) fn durability(event: &Event) -> Durability {
             | Event::OutageMet(_)
             | Event::Escalated { .. }
             | Event::Resolved { .. }
+            | Event::SessionEnded { end: RunEnd::Paused { .. } | RunEnd::Failed { .. } }
+            | Event::Notified { failed: None, message: Some(_), .. }
             | Event::CheckpointAdopted { .. }
             | Event::PhaseReopened { .. }
             | Event::ExecutionCompleted

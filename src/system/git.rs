@@ -6,6 +6,8 @@ use std::process::Output;
 use base16ct::lower::encode_string;
 use sha2::{Digest, Sha256};
 
+use super::process::Command;
+
 /// The state of a work tree: its commit and a digest of everything that differs from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
@@ -39,6 +41,56 @@ pub fn snapshot(folder: &Path, except: &[&str]) -> Option<Snapshot> {
     }
     let head = head.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
     Some(Snapshot { head, tree: encode_string(&digest.finalize()) })
+}
+
+/// The commit of the repository that contains `folder`; `None` before the first, and where there is no repository.
+#[must_use]
+pub fn head(folder: &Path) -> Option<String> {
+    let head = git(folder, &["rev-parse", "--verify", "-q", "HEAD^{commit}"])?;
+    Some(String::from_utf8_lossy(&head).trim().to_owned())
+}
+
+/// Prints the names of the repository's filters, one a line, to be switched off by [`diffstat`].
+#[must_use]
+pub fn filters(folder: &Path) -> Command {
+    reader(folder).args(["config", "--name-only", "--get-regexp", "^filter\\."])
+}
+
+/// Prints what changed in the work tree since a commit, in a few short lines. Nothing that the repository configures is
+/// run for it: no hook, no filter, no pager, no program that shows or watches files.
+#[must_use]
+pub fn diffstat(folder: &Path, since: &str, filters: &str, except: &[&str]) -> Command {
+    let names = filters.lines().filter_map(|key| key.strip_suffix(".clean").or_else(|| key.strip_suffix(".process")));
+    let off = names.flat_map(|name| [(name, "clean", ""), (name, "process", ""), (name, "required", "false")]);
+    // By the environment: a name may hold any character, also `=`.
+    let mut command = reader(folder);
+    let mut count = 0;
+    for (name, key, value) in off {
+        command = command.env(format!("GIT_CONFIG_KEY_{count}"), format!("{name}.{key}"));
+        command = command.env(format!("GIT_CONFIG_VALUE_{count}"), value);
+        count += 1;
+    }
+    let how = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all"];
+    let form = ["--stat=60,40", "--stat-count=12", since, "--", "."];
+    let excluded = except.iter().map(|path| format!(":(exclude){path}"));
+    command.env("GIT_CONFIG_COUNT", count.to_string()).args(how).args(form).args(excluded)
+}
+
+/// Prints the names of files that git does not know and does not ignore, each with a zero byte behind it.
+#[must_use]
+pub fn unknown_files(folder: &Path, except: &[&str]) -> Command {
+    let excluded = except.iter().map(|path| format!(":(exclude){path}"));
+    reader(folder).args(["ls-files", "--others", "--exclude-standard", "-z", "--", "."]).args(excluded)
+}
+
+/// A git that only reads, and starts nothing by itself.
+fn reader(folder: &Path) -> Command {
+    Command::new("git")
+        .args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
+        .folder(folder)
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_NO_LAZY_FETCH", "1")
 }
 
 /// Whether git would leave a path of the folder alone; `None` when there is no repository or no git.

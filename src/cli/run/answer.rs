@@ -8,6 +8,7 @@ use tokio::runtime::Runtime;
 
 use super::args::LoaRun;
 use super::given::{Here, bounds, settings};
+use super::notify::tell_what_is_left;
 use super::refusal::of_run;
 use super::show::print_json;
 use crate::cli::console::{print, say};
@@ -70,6 +71,7 @@ pub(super) fn answer(here: &Here, resolution: &Resolution, args: &LoaRun) -> Res
         None => Redactor::default(),
     };
     let resolved = resolve(&here.layout, &here.place, resolution, &redactor).map_err(of_run)?;
+    tell_what_is_left(here, args)?;
     if args.json {
         let resumable = resolved.resumable;
         print_json(&json!({ "execution_id": resolved.execution, "phase": resolved.phase, "resumable": resumable }))?;

@@ -143,6 +143,16 @@ pub(super) enum Verb {
         #[arg(long, value_name = "TEXT")]
         notes: Option<String>,
     },
+    /// Deliver what a run had to tell and nobody has taken yet; for a timer or a service, and to try the receivers out
+    #[command(after_help = NOTIFY_EXAMPLES)]
+    Notify {
+        /// Send a test message to every receiver of the configuration that lies there now
+        #[arg(long, conflicts_with = "retry")]
+        test: bool,
+        /// Try everything at once that nobody has taken, also what was refused
+        #[arg(long)]
+        retry: bool,
+    },
     /// Print the configuration in force
     Config {
         /// Each value with its origin: a flag, a variable, a line of a file, or the default
@@ -292,6 +302,14 @@ Exit codes:
   66   there is no execution
   and those of `loa-run --help`";
 
+const NOTIFY_EXAMPLES: &str = "\
+Examples:
+  loa-run notify --test                   whether the receivers can be reached
+  loa-run notify                          deliver what is left, such as every five minutes
+  loa-run notify --retry                  once more, when an address was mended
+
+Exit codes: 0 nothing is left, 1 something is tried again later, 2 something was refused.";
+
 const PRUNE_EXAMPLES: &str = "\
 Examples:
   loa-run prune --keep 10                 the ten newest stay
@@ -323,6 +341,7 @@ Examples:
   loa-run resolve fix_and_resume      answer a call, when the cause is mended
   loa-run resume                      go on
   loa-run run --wait                  stay until there is an answer, and go on
+  loa-run notify --test               see whether messages arrive
   loa-run logs audit --follow         see what a phase writes
   loa-run run -vv                     see what the program does, on standard error
   loa-run config --explain            see where each value comes from

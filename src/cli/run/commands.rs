@@ -18,6 +18,7 @@ use super::init::init;
 use super::journal::journal;
 use super::log::withhold;
 use super::logs::logs;
+use super::notify::{notify, tell};
 use super::pinned::{Files, Resumed, Wish, all_taken, planned_for_resume};
 use super::refusal::{of_prompt, of_run};
 use super::report::{escalations, report};
@@ -33,7 +34,7 @@ use crate::cli::console::print;
 use crate::cli::defect::guarded;
 use crate::cli::{ExitStatus, Failure, finish, parse};
 use crate::events::RunEnd;
-use crate::runner::{Call, Ended, Engine, Mode, Plan, Remedy, Request, refuse_foreign, state};
+use crate::runner::{Call, Deliverer, Ended, Engine, Mode, Plan, Remedy, Request, refuse_foreign, state};
 use crate::store::Layout;
 use crate::system::process::{Interrupt, Interrupts};
 use crate::system::{env, guard, sweep};
@@ -97,6 +98,7 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
         Verb::Resolve { action, file, notes } => {
             answer(&here, &resolution(*action, file.as_deref(), notes.as_deref())?, args)
         }
+        Verb::Notify { test, retry } => notify(&here, args, *test, *retry),
         Verb::Logs { phase, attempt, follow } => logs(&here, *phase, *attempt, *follow, args.json),
         Verb::Doctor { plan, phases } => doctor(&here, plan.as_deref(), phases, args),
         Verb::Usage => usage(&settings(&here, args)?, here.layout.workspace(), args.json),
@@ -174,14 +176,21 @@ fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> R
         let _entered = runtime.enter();
         Interrupts::listen().and_then(Interrupts::outliving_the_terminal).map_err(internal)?
     };
+    let withheld = request.backends.withheld_from(None);
+    let deliverer = Deliverer::new(&here.layout, &here.place, &request.bounds, withheld);
     let engine = {
         let _entered = runtime.enter();
-        Engine::begin(request, interrupts, &mut terminal).map_err(of_run)?
+        Engine::begin(request, interrupts, &mut terminal)
     };
-    let Ended { end, state } = runtime.block_on(engine.run()).map_err(of_run)?;
-    terminal.part(&end);
+    let ended = engine.and_then(|engine| runtime.block_on(engine.run()));
+    ended.iter().for_each(|Ended { end, .. }| terminal.part(end));
     // All of it is shown before anything else is said.
     drop(terminal);
+    // Whoever interrupted a run knows of it, and wants to get away.
+    if !matches!(&ended, Ok(Ended { end: RunEnd::Interrupted { .. }, .. })) {
+        tell(deliverer, runtime);
+    }
+    let Ended { end, state } = ended.map_err(of_run)?;
     if args.json {
         let call = Call::pending(&state, &here.layout).as_ref().map(call_json);
         let here = here.again()?;

@@ -278,10 +278,10 @@ fn made(document: Option<&PlanDocument>, settings: &Settings, selection: Selecti
     }
 }
 
-/// The same for the execution that is there, as it began.
-pub(super) fn planned_again(here: &Here, args: &LoaRun, origin: &RunOrigin) -> Result<(Settings, Plan), Failure> {
+/// The settings of the execution that is there: those that it began with while it is not over.
+pub(super) fn settings_again(here: &Here, args: &LoaRun) -> Result<Settings, Failure> {
     let state = here.present()?;
-    planned(here, args, origin, selection(state.as_ref()), &Files::of(here, state.as_ref())?)
+    read_settings(here, args, &Files::of(here, state.as_ref())?).map_err(of_config)
 }
 
 /// The phases of the execution that is there; all where there is none.

@@ -24,6 +24,7 @@ mod log;
 mod logs;
 mod needs;
 mod night;
+mod notify;
 mod pinned;
 mod refusal;
 mod report;

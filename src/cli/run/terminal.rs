@@ -197,7 +197,6 @@ fn sentence(event: &Event, state: &State, layout: &Layout) -> Option<String> {
             format!("{phase}: gate script changed since the start: {}", names(files))
         }
         Event::OutageOver { phase } => format!("{phase}: the provider answers again"),
-        Event::Notified { means, failed: Some(why) } => format!("nobody was told by the {means}: {why}"),
         Event::Notice { text } => text.clone(),
         event => return found_on_disk(event),
     })

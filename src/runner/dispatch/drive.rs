@@ -10,9 +10,8 @@ use super::host::Host;
 use super::session::{Mode, Opening};
 use super::{Dispatcher, Listener, Ports, THINKING, Waits};
 use crate::contract::ExecutionId;
-use crate::events::{Event, RecordedOverride, RunEnd, RunOrigin, State};
+use crate::events::{RecordedOverride, RunEnd, RunOrigin, State};
 use crate::runner::decide::{Rules, Stop};
-use crate::runner::notify::{Call, Notifier};
 use crate::runner::session::new_session;
 use crate::runner::stage::{Fact, Inbox, Letter, Mail, Taken};
 use crate::runner::{Backends, Bounds, PinnedText, Plan, PlanError, RunError};
@@ -61,7 +60,6 @@ pub struct Engine<'a> {
     dispatcher: Dispatcher<Host<'a>>,
     mail: mpsc::Receiver<Mail>,
     interrupts: Interrupts,
-    layout: Layout,
 }
 
 impl<'a> Engine<'a> {
@@ -100,7 +98,7 @@ impl<'a> Engine<'a> {
             mode,
             fresh: super::existing::fresh_execution(now),
         };
-        Ok(Self { dispatcher: Dispatcher::open(opening, host)?, mail, interrupts, layout })
+        Ok(Self { dispatcher: Dispatcher::open(opening, host)?, mail, interrupts })
     }
 
     /// The execution.
@@ -120,7 +118,7 @@ impl<'a> Engine<'a> {
     }
 
     async fn until_over(self) -> Result<Ended, RunError> {
-        let Self { mut dispatcher, mut mail, mut interrupts, layout } = self;
+        let Self { mut dispatcher, mut mail, mut interrupts } = self;
         let stages = LocalSet::new();
         let walked = stages.run_until(async {
             let mut waits = dispatcher.step(clock::now(), Fact::Tick)?;
@@ -144,13 +142,6 @@ impl<'a> Engine<'a> {
         }
         drop(stages);
         let end = walked?;
-        if let Some(call) = Call::pending(dispatcher.state(), &layout).filter(|_| end == RunEnd::Escalated) {
-            let execution = dispatcher.execution().clone();
-            for event in tell(dispatcher.ports(), &layout, &execution, &call).await {
-                // The report stands; that this line is missing changes nothing.
-                let _ = dispatcher.record(event);
-            }
-        }
         let state = dispatcher.state().clone();
         // On the way out by an error or a panic it is not dismissed, and ends what is left.
         dispatcher.into_ports().dismiss();
@@ -189,10 +180,4 @@ async fn end_of_stage(mail: &mut mpsc::Receiver<Mail>) {
             return;
         }
     }
-}
-
-/// Tells people of a call, and gives what came of it.
-async fn tell(host: &Host<'_>, layout: &Layout, execution: &ExecutionId, call: &Call) -> Vec<Event> {
-    let withheld = host.backends().withheld_from(None);
-    Notifier { layout, execution, bounds: host.bounds(), withheld: &withheld }.tell(call).await
 }

@@ -84,14 +84,6 @@ impl<'a> Host<'a> {
         let guard = self.guard.take().and_then(Rc::into_inner);
         let _ = guard.map(|guard| guard.into_inner().dismiss());
     }
-
-    pub(super) fn bounds(&self) -> &Bounds {
-        &self.bounds
-    }
-
-    pub(super) fn backends(&self) -> &Backends {
-        &self.backends
-    }
 }
 
 impl Ports for Host<'_> {
@@ -190,6 +182,10 @@ impl Ports for Host<'_> {
 
     fn end_what_is_left(&mut self) -> usize {
         sweep::end_processes_with(SESSION_VARIABLE, self.session.as_str()) + orphans::end()
+    }
+
+    fn base(&mut self) -> Option<String> {
+        git::head(self.layout.workspace())
     }
 
     fn operator(&mut self) -> OperatorRecord {

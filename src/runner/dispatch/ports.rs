@@ -73,6 +73,9 @@ pub trait Ports {
     /// Ends every process that stages left behind; how many there were.
     fn end_what_is_left(&mut self) -> usize;
 
+    /// The commit of the work tree; `None` outside of a repository, and before the first.
+    fn base(&mut self) -> Option<String>;
+
     /// Who operates.
     fn operator(&mut self) -> OperatorRecord;
 

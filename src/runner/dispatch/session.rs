@@ -9,11 +9,12 @@ use super::existing::{Existing, fresh_execution, of_checkpoints, taken_over};
 use super::projection::{Remedy, check};
 use super::{Dispatcher, Ports, Thinking};
 use crate::contract::{ExecutionId, SessionId};
-use crate::events::{Event, PinnedFile, RecordedOverride, RunOrigin, RunStatus, State, Waiting};
+use crate::events::{Event, Message, PinnedFile, RecordedOverride, RunOrigin, RunStatus, State, Waiting};
 use crate::policy::check_limits;
 use crate::runner::decide::{Live, Rules};
+use crate::runner::notify::carried;
 use crate::runner::stage::context::context_state;
-use crate::runner::{PinnedText, PlanError, RunError};
+use crate::runner::{PinnedText, PlanError, Receiver, RunError};
 use crate::store::{
     Claimed, Earlier, Journal, Layout, Place, Recorded, RunStore, StoreError, archive, make_room_for_folders,
     project_all, read_context_state, retire_format1, was_put_aside, write_context_state, write_operator,
@@ -69,6 +70,8 @@ struct Taken {
     resumed: bool,
     /// Folders in whose place something else lay, which was put aside.
     put_aside: Vec<PathBuf>,
+    /// What the execution before still has to tell.
+    carried: Vec<Message>,
 }
 
 impl<P: Ports> Dispatcher<P> {
@@ -84,8 +87,9 @@ impl<P: Ports> Dispatcher<P> {
         let phases = rules.plan.phases();
         let (of_plan, from, over) = (phases.clone(), origin.clone(), overrides.clone());
         let first = || Event::ExecutionStarted { execution: fresh, phases: of_plan, origin: from, overrides: over };
-        let Taken { journal, last, died, resumed, put_aside } =
-            take_execution(store, &layout, mode, now.wall(), first)?;
+        let receivers = &rules.bounds.notification.receivers;
+        let Taken { journal, last, died, resumed, put_aside, carried } =
+            take_execution(store, &layout, mode, now.wall(), first, receivers)?;
         let state = journal.state();
         let phases = if state.status == RunStatus::Ready { phases } else { state.phases.clone() };
         if let Some(phase) = phases.iter().find(|phase| rules.plan.stage(**phase).is_none()) {
@@ -108,6 +112,7 @@ impl<P: Ports> Dispatcher<P> {
         }
         let pid = own_id();
         dispatcher.record(Event::SessionStarted { session, pid, resumed, swept, phases, origin, overrides })?;
+        dispatcher.open_outbox(carried)?;
         dispatcher.pin(pinned)?;
         let left = |stray| format!("{stray} may be left of the session that died: look at it, and end it if it is");
         let put_aside = put_aside.iter().map(|folder| was_put_aside(folder));
@@ -120,6 +125,15 @@ impl<P: Ports> Dispatcher<P> {
             Ok(()) => Ok(dispatcher),
             Err(error) => Err(dispatcher.failed(error)),
         }
+    }
+
+    /// From here on every end is a message, also of an execution that an earlier program began.
+    fn open_outbox(&mut self, carried: Vec<Message>) -> Result<(), RunError> {
+        if self.journal.state().outbox.is_some() {
+            return Ok(());
+        }
+        let base = self.ports.base();
+        self.record(Event::OutboxOpened { base, carried })
     }
 
     /// Takes files for this execution, which goes on with them. First their texts: an event never names one that is not kept.
@@ -204,6 +218,7 @@ fn take_execution(
     mode: Mode,
     now: Timestamp,
     first: impl FnOnce() -> Event,
+    receivers: &[Receiver],
 ) -> Result<Taken, RunError> {
     let existing = match Existing::look(store.as_ref(), layout) {
         // Nobody can read it, and it is to be put aside.
@@ -222,7 +237,8 @@ fn take_execution(
             // First: a start that cannot do this has changed nothing that the journal could not bring back.
             archive(layout, state.as_ref().map(|state| &state.execution_id))?;
             let (journal, _) = Journal::begin(store, now, first())?;
-            Ok(Taken { journal, last, died: false, resumed: false, put_aside: Vec::new() })
+            let carried = state.as_ref().map_or_else(Vec::new, |before| carried(before, receivers));
+            Ok(Taken { journal, last, died: false, resumed: false, put_aside: Vec::new(), carried })
         }
     }
 }
@@ -263,7 +279,7 @@ fn resume(
             let last = earlier.state.sessions.last().cloned();
             let died = earlier.state.status == RunStatus::Running;
             let journal = take_over(store, layout, *earlier, now)?;
-            Ok(Taken { journal, last, died, resumed: true, put_aside: Vec::new() })
+            Ok(Taken { journal, last, died, resumed: true, put_aside: Vec::new(), carried: Vec::new() })
         }
         Existing::Checkpoints(checkpoints) => {
             let none = || RunError::NoExecution { workspace: layout.workspace().to_path_buf() };
@@ -273,7 +289,8 @@ fn resume(
             }
             let first = taken_over(state, Vec::new(), "checkpoints that a human adopted");
             let (journal, _) = Journal::begin(store, now, first)?;
-            Ok(Taken { journal, last: None, died: false, resumed: true, put_aside: Vec::new() })
+            let (put_aside, carried) = (Vec::new(), Vec::new());
+            Ok(Taken { journal, last: None, died: false, resumed: true, put_aside, carried })
         }
     }
 }
@@ -296,7 +313,7 @@ fn go_on(
     // What an earlier start did not get to put aside.
     retire_format1(layout, &state.execution_id)?;
     let (last, died) = (state.sessions.last().cloned(), state.is_at_work);
-    Ok(Taken { journal, last, died, resumed: true, put_aside })
+    Ok(Taken { journal, last, died, resumed: true, put_aside, carried: Vec::new() })
 }
 
 /// Continues an execution of format 1 in a journal.

@@ -63,7 +63,7 @@ pub(super) fn owned(layout: &Layout, place: &Place) -> Result<(Journal, Place), 
         return Err(none());
     }
     let now = clock::now().wall();
-    store.claim(now, false)?;
+    store.claim(now, true)?;
     // It takes a moment: whoever waited for the answer and resumes at once waits for that too.
     store.say_ending();
     let place = store.place().clone();

@@ -14,8 +14,8 @@ use crate::system::clock;
 use crate::system::disk::Held;
 use crate::system::lock::{Holder, LockError};
 
-/// How long a patient claimant waits for an owner that is about to let go.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a patient claimant waits for an owner that is about to let go: one may deliver what it has to tell first.
+const PATIENCE: Duration = Duration::from_secs(12);
 /// How long any claimant waits where the lock names nobody who lives: somebody may only be looking at it.
 const GLANCE: Duration = Duration::from_millis(200);
 const LOOK: Duration = Duration::from_millis(10);

@@ -37,6 +37,26 @@ impl Captured {
     }
 }
 
+/// The same for a program that reads `input` from its standard input; what it says there is dropped. One that does not
+/// read is no error.
+pub async fn capture_told(command: &Command, input: Vec<u8>, limit: usize, time: Duration) -> Captured {
+    match command.converse() {
+        Ok((running, mut talk)) => {
+            talk.send(input);
+            talk.close();
+            let drained = async { while talk.next().await.is_some() {} };
+            tokio::pin!(drained);
+            let captured = running.captured(limit, time);
+            tokio::pin!(captured);
+            tokio::select! {
+                captured = &mut captured => captured,
+                () = &mut drained => captured.await,
+            }
+        }
+        Err(error) => Captured::nothing(ProcessExit::SpawnFailed(error)),
+    }
+}
+
 /// Runs `command` for at most `time`, keeping at most `limit` bytes of each output. Never fails: a program that cannot be
 /// started is [`ProcessExit::SpawnFailed`]. Its group is ended when it is over.
 pub async fn capture(command: &Command, limit: usize, time: Duration) -> Captured {

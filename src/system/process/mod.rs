@@ -23,7 +23,7 @@ mod running;
 mod talk;
 
 pub use attend::{Attended, attend, next_line};
-pub use capture::{Captured, capture};
+pub use capture::{Captured, capture, capture_told};
 pub use command::Command;
 pub use exit::{ProcessExit, signal_name};
 pub use foster::{Foster, Fostered, Outlets, Pipes, Reach, bury, take_up_orphans};

@@ -1,0 +1,348 @@
+//! Messages: who hears how a run ended, in which shape, how often, and what of it stands where.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+
+use super::Workspace;
+use crate::run::workspace::finished;
+
+/// A server on this machine that keeps what it is sent.
+struct Server {
+    address: SocketAddr,
+    heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    /// Gives these answers, one after the other, and then the last for ever; an empty one is none at all.
+    fn start(answers: &'static [&'static str]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&heard);
+        std::thread::spawn(move || {
+            let mut hanging = Vec::new();
+            for (number, stream) in listener.incoming().enumerate() {
+                let mut stream = stream.expect("a client");
+                let request = read_request(&mut stream);
+                kept.lock().expect("no panic").push(request);
+                let answer = answers[number.min(answers.len() - 1)];
+                if answer.is_empty() {
+                    hanging.push(stream);
+                } else {
+                    let whole = format!("HTTP/1.1 {answer}\r\nconnection: close\r\ncontent-length: 2\r\n\r\nso");
+                    let _ = stream.write_all(whole.as_bytes());
+                }
+            }
+        });
+        Self { address, heard }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}/{path}", self.address)
+    }
+
+    fn heard(&self) -> Vec<String> {
+        self.heard.lock().expect("no panic").clone()
+    }
+}
+
+fn read_request(stream: &mut std::net::TcpStream) -> String {
+    let mut request = Vec::new();
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        let count = stream.read(&mut buffer).expect("read");
+        request.extend_from_slice(&buffer[..count]);
+        let text = String::from_utf8_lossy(&request).into_owned();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = header(head, "content-length").parse::<usize>().expect("a length");
+        if body.len() >= length || count == 0 {
+            return text;
+        }
+    }
+}
+
+fn header(head: &str, name: &str) -> String {
+    let lines = head.lines().filter_map(|line| line.split_once(": "));
+    let mut values = lines.filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim().to_owned());
+    values.next().unwrap_or_default()
+}
+
+fn body(request: &str) -> &str {
+    request.split_once("\r\n\r\n").expect("a body").1
+}
+
+fn ids(requests: &[String]) -> Vec<String> {
+    requests.iter().map(|request| header(request, "idempotency-key")).collect()
+}
+
+/// A workspace whose design is blocked until `fixed` is there, and whose ends are told as `notify` says.
+fn blocked(notify: &str) -> Workspace {
+    let script = "printf '\\033[31mred\\033[0m line\\n'; test -f fixed || { echo 'no key' >&2; exit 2; }";
+    let workspace = Workspace::only(&[("discovery", "true"), ("design", script)]);
+    notified(&workspace, notify);
+    workspace
+}
+
+fn notified(workspace: &Workspace, notify: &str) {
+    workspace.config(&format!("runtime: {{ retry: {{ initial_ms: 1 }}, notify: {{ patience_ms: 0, {notify} }} }}\n"));
+}
+
+/// A receiver that posts to a server.
+fn webhook(server: &Server) -> String {
+    format!("receivers: [{{ kind: webhook, url: '{}' }}]", server.url("hook"))
+}
+
+#[test]
+fn every_shape_reaches_its_service_with_one_id() {
+    let server = Server::start(&["200 OK"]);
+    let receivers = [
+        format!("{{ kind: webhook, url: '{}', token: t0ken-t0ken }}", server.url("webhook")),
+        format!("{{ kind: slack, url: '{}' }}", server.url("slack")),
+        format!("{{ kind: discord, url: '{}' }}", server.url("discord")),
+        format!("{{ kind: ntfy, url: '{}', token: {{ env: NTFY_TOKEN }} }}", server.url("topic")),
+        "{ kind: email, to: me@example.org, command: ['sh', '-c', 'cat > mail'] }".to_owned(),
+        "{ kind: command, command: 'cat > message; echo $LOA_MESSAGE_ID $LOA_MESSAGE_EVENT $LOA_ESCALATION_TRIGGER > told' }".to_owned(),
+    ];
+    let workspace = blocked(&format!("receivers: [{}]", receivers.join(", ")));
+    let mut run = workspace.command(&["run", "--plan", "plan.json"]);
+    run.env("NTFY_TOKEN", "tk_secretsecret");
+    let ran = finished(run).exits(2);
+    assert!(!ran.stderr.contains("nobody was told"), "{}", ran.stderr);
+    let requests = server.heard();
+    assert_eq!(requests.len(), 4);
+    let of = |path: &str| {
+        let begin = format!("POST /{path} ");
+        requests.iter().find(|request| request.starts_with(&begin)).unwrap_or_else(|| panic!("{path}: {requests:?}"))
+    };
+    let json = |path: &str| serde_json::from_str::<Value>(body(of(path))).expect("JSON");
+    let document = json("webhook");
+    assert_eq!((&document["event"], &document["trigger"]), (&"escalation".into(), &"manual".into()));
+    let id = document["id"].as_str().expect("an id").to_owned();
+    assert!(ids(&requests).iter().all(|it| *it == id), "{requests:?}");
+    assert_eq!(header(of("webhook"), "authorization"), "Bearer t0ken-t0ken");
+    let blocks = json("slack")["blocks"].to_string();
+    assert!(blocks.contains("resolve fix_and_resume") && blocks.contains("no key"), "{blocks}");
+    let discord = json("discord");
+    assert!(discord["content"].as_str().expect("a text").contains("a human is needed"), "{discord}");
+    assert_eq!(header(of("topic"), "authorization"), "Bearer tk_secretsecret");
+    assert!(header(of("topic"), "title").contains("a human is needed") && body(of("topic")).contains("no key"));
+    let mail = workspace.read("mail");
+    assert!(mail.contains("To: me@example.org\n") && mail.contains(&format!("Message-ID: <{id}@")), "{mail}");
+    assert_eq!(workspace.read("told"), format!("{id} escalated manual\n"));
+    let message = workspace.read("message");
+    for words in ["discovery: done, 1 attempt", "design: failed, 1 attempt", "since it began", "red line", "no key"] {
+        assert!(message.contains(words), "{words} is missing: {message}");
+    }
+    assert!(!message.contains('\u{1b}'), "{message:?}");
+    assert_eq!(document["message"].as_str(), Some(message.as_str()), "one message in every shape");
+}
+
+#[test]
+fn the_words_to_answer_with_work_as_they_are_pasted() {
+    let workspace = blocked("receivers: [{ kind: command, command: 'cat > message' }]");
+    workspace.run().exits(2);
+    let message = workspace.read("message");
+    let line = message.lines().find(|line| line.contains("fix_and_resume && ")).expect("an answer").trim().to_owned();
+    workspace.write("fixed", "");
+    let programs = std::path::Path::new(env!("CARGO_BIN_EXE_loa-run")).parent().expect("a folder");
+    let mut shell = crate::run::workspace::program(std::path::Path::new("sh"), &workspace.path(""), &["-c", &line]);
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
+    // From another folder, as one does from a telephone.
+    shell.env("PATH", path).current_dir("/");
+    finished(shell).exits(0);
+    let message = workspace.read("message");
+    assert!(message.contains(" is done, 2 phases") && message.contains("design: done, 2 attempts"), "{message}");
+}
+
+#[test]
+fn each_end_is_told_to_whom_it_may_concern() {
+    let workspace = blocked(
+        "receivers: [{ kind: command, command: 'echo $LOA_MESSAGE_EVENT >> all' }, { kind: command, command: 'echo $LOA_MESSAGE_EVENT >> calls', on: [escalated] }]",
+    );
+    workspace.run().exits(2);
+    workspace.write("fixed", "");
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(0);
+    assert_eq!(
+        (workspace.read("all").as_str(), workspace.read("calls").as_str()),
+        ("escalated\ncompleted\n", "escalated\n")
+    );
+}
+
+#[test]
+fn the_reason_of_a_fatal_end_is_told_and_kept() {
+    let server = Server::start(&["200 OK"]);
+    let workspace = Workspace::only(&[("discovery", "true"), ("design", "yes | head -n 100000")]);
+    notified(&workspace, &webhook(&server));
+    let run = format!("ulimit -f 32; exec {} run --plan plan.json", env!("CARGO_BIN_EXE_loa-run"));
+    let run = crate::run::workspace::program("bash".as_ref(), &workspace.path(""), &["-c", &run]);
+    finished(run).exits(74).says(&["File too large"]);
+    let heard = server.heard();
+    let document: Value = serde_json::from_str(body(&heard[0])).expect("JSON");
+    assert_eq!((heard.len(), &document["event"]), (1, &"failed".into()));
+    assert!(document["text"].as_str().expect("a text").contains("File too large"), "{document}");
+    assert!(document["answers"][0]["run"].as_str().expect("a line").ends_with(" resume"), "{document}");
+    workspace.loa(&["status"]).exits(0).prints("the last session ended by an error: ");
+}
+
+#[test]
+fn whoever_is_busy_is_left_alone_as_long_as_it_asks_and_told_the_same_again() {
+    let server = Server::start(&["503 Busy\r\nretry-after: 3600", "429 Slow Down\r\nretry-after: 7200", "204 Fine"]);
+    let workspace = blocked(&webhook(&server));
+    workspace.run().exits(2).says(&["nobody was told by the webhook: status 503", "loa-run notify"]);
+    workspace.loa(&["notify"]).exits(1).says(&["status 503"]);
+    workspace.resume().exits(2);
+    assert_eq!(server.heard().len(), 1, "it asked for an hour");
+    workspace.loa(&["notify", "--retry"]).exits(1).says(&["status 429"]);
+    let told = workspace.loa(&["notify", "--retry", "--json"]).exits(0);
+    let document: Value = serde_json::from_str(&told.stdout).expect("JSON");
+    assert_eq!(document["taken"][0]["receiver"], "webhook");
+    workspace.loa(&["notify", "--retry"]).exits(0).prints("nothing is left to tell");
+    let all = ids(&server.heard());
+    assert!(all.len() == 3 && all.iter().all(|id| *id == all[0]), "{all:?}");
+    assert_eq!(document["taken"][0]["message"], all[0].as_str());
+}
+
+#[test]
+fn whoever_refuses_is_not_asked_again_until_somebody_says_so() {
+    const REFUSALS: [&[&str]; 2] = [&["400 Bad Request"], &["302 Found\r\nlocation: http://127.0.0.1:1/elsewhere"]];
+    for answers in REFUSALS {
+        let (server, answer) = (Server::start(answers), answers[0]);
+        let workspace = blocked(&webhook(&server));
+        workspace.run().exits(2).says(&["nobody was told by the webhook", &answer[..3], "it is not tried again"]);
+        workspace.loa(&["notify"]).exits(2).says(&["notify --retry"]);
+        workspace.resume().exits(2);
+        assert_eq!(server.heard().len(), 1, "{answer}");
+        workspace.loa(&["notify", "--retry"]).exits(2);
+        assert_eq!(server.heard().len(), 2, "{answer}");
+    }
+}
+
+#[test]
+fn whoever_hangs_keeps_nobody() {
+    let server = Server::start(&["", "200 OK"]);
+    let workspace = blocked(&format!("{}, timeout_ms: 50", webhook(&server)));
+    workspace.run().exits(2).says(&["nobody was told by the webhook", "50 ms"]);
+    workspace.loa(&["notify", "--retry"]).exits(0);
+    assert_eq!(server.heard().len(), 2);
+}
+
+#[test]
+fn a_kill_between_the_report_and_the_message_loses_neither() {
+    let command = "echo $LOA_MESSAGE_ID >> told; test -f died || { touch died; kill -9 $PPID; }";
+    let workspace = blocked(&format!("receivers: [{{ kind: command, command: '{command}' }}]"));
+    let ran = workspace.run();
+    assert_eq!(ran.code, None, "it was killed: {}", ran.stderr);
+    workspace.resume().exits(2);
+    let told = workspace.read("told");
+    let ids: Vec<&str> = told.lines().collect();
+    assert!(ids.len() == 2 && ids[0] == ids[1], "{told}");
+    workspace.resume().exits(2);
+    assert_eq!(workspace.read("told"), told, "it was taken");
+}
+
+#[test]
+fn what_was_answered_is_told_to_nobody() {
+    let server = Server::start(&["503 Busy"]);
+    let workspace = blocked(&webhook(&server));
+    workspace.run().exits(2);
+    workspace.loa(&["resolve", "abort"]).exits(0);
+    workspace.loa(&["notify", "--retry"]).exits(0).prints("nothing is left to tell");
+    assert_eq!(server.heard().len(), 1);
+}
+
+#[test]
+fn that_a_run_is_done_is_told_although_another_has_begun() {
+    let server = Server::start(&["503 Busy\r\nretry-after: 3600", "503 Busy\r\nretry-after: 3600", "200 OK"]);
+    let workspace = Workspace::only(&[("design", "echo it works")]);
+    notified(&workspace, &webhook(&server));
+    workspace.run().exits(0);
+    let first = ids(&server.heard())[0].clone();
+    workspace.run().exits(0);
+    workspace.loa(&["notify", "--retry"]).exits(0);
+    let all = server.heard();
+    assert!(ids(&all[2..]).contains(&first), "{:?}", ids(&all));
+    assert_eq!(all.len(), 4, "each was tried twice");
+}
+
+#[test]
+fn what_changed_in_the_work_tree_is_told_and_nothing_of_the_repository_is_run() {
+    let workspace = Workspace::only(&[(
+        "design",
+        "echo two > known; echo new > unknown; printf '* filter=evil\\n' > .gitattributes",
+    )]);
+    notified(&workspace, "receivers: [{ kind: command, command: 'cat > message' }]");
+    let git = |arguments: &[&str]| {
+        let mut git = crate::run::workspace::program(std::path::Path::new("git"), &workspace.path(""), arguments);
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null");
+        finished(git).exits(0);
+    };
+    workspace.write("known", "one\n");
+    git(&["init", "-q"]);
+    git(&["add", "known"]);
+    git(&["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "first"]);
+    let trap = format!("touch {}", workspace.path("trap").display());
+    for key in ["filter.evil.clean", "core.fsmonitor", "diff.external", "core.pager"] {
+        git(&["config", key, &trap]);
+    }
+    workspace.run().exits(0);
+    let message = workspace.read("message");
+    assert!(message.contains("known | 2 +-") && message.contains("new files"), "{message}");
+    assert!(!workspace.path("trap").exists(), "something of the repository was run");
+}
+
+#[test]
+fn what_a_receiver_is_reached_by_stands_nowhere() {
+    let server = Server::start(&["403 No"]);
+    let notify = "receivers: [{ kind: slack, url: { env: HOOK } }, { kind: ntfy, url: { file: address } }, { kind: webhook, url: { env: NO_SUCH_HOOK } }]";
+    let workspace = Workspace::only(&[("design", "echo $HOOK")]);
+    notified(&workspace, notify);
+    workspace.write("address", &server.url("topic-of-s3cret"));
+    let mut run = workspace.command(&["run", "--plan", "plan.json"]);
+    run.env("HOOK", server.url("services/s3cret-s3cret"));
+    let ran = finished(run).exits(0).says(&["nobody was told by the slack: status 403", "NO_SUCH_HOOK is not set"]);
+    assert_eq!(server.heard().len(), 2);
+    let log = workspace.journal().with_file_name("logs").join("design-1.log");
+    for text in [
+        ran.stderr,
+        ran.stdout,
+        std::fs::read_to_string(workspace.journal()).expect("a journal"),
+        std::fs::read_to_string(log).expect("a log"),
+    ] {
+        assert!(!text.contains("s3cret"), "{text}");
+    }
+}
+
+#[test]
+fn receivers_are_tried_out_without_a_run() {
+    let server = Server::start(&["200 OK", "200 OK", "404 Gone"]);
+    let workspace = Workspace::only(&[("design", "true")]);
+    workspace.loa(&["notify", "--test"]).exits(78).says(&["runtime.notify.receivers"]);
+    workspace.loa(&["notify"]).exits(66);
+    notified(&workspace, &webhook(&server));
+    workspace.loa(&["notify", "--test"]).exits(0).prints("webhook has taken the test message");
+    let tried = workspace.loa(&["notify", "--test", "--json"]).exits(0);
+    let document: Value = serde_json::from_str(&tried.stdout).expect("JSON");
+    assert_eq!(document["tried"][0]["outcome"], "taken");
+    assert_eq!(serde_json::from_str::<Value>(body(&server.heard()[0])).expect("JSON")["event"], "test");
+    workspace.loa(&["notify", "--test"]).exits(2).prints("404");
+}
+
+#[test]
+fn a_receiver_that_cannot_work_is_refused_with_its_place() {
+    for (receiver, words) in [
+        ("{ kind: slak, url: x }", &["slak", "slack"][..]),
+        ("{ kind: slack }", &["needs `url`"]),
+        ("{ kind: email, to: nobody }", &["nobody"]),
+        ("{ kind: ntfy, url: x, to: me@example.org }", &["`to` says nothing", "ntfy"]),
+        ("{ kind: webhook, url: { env: A, file: b } }", &["url"]),
+        ("{ kind: command, command: say, on: [finished] }", &["finished", "completed"]),
+    ] {
+        let workspace = Workspace::only(&[("design", "true")]);
+        workspace.config(&format!("runtime:\n  notify:\n    receivers:\n      - {receiver}\n"));
+        workspace.run().exits(78).says(&[".loa.config.yaml:4:"]).says(words);
+    }
+}

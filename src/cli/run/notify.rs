@@ -1,0 +1,138 @@
+//! `loa-run notify`, and what every command that opens a run delivers besides: messages that nobody has taken yet.
+
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use super::args::LoaRun;
+use super::commands::runtime;
+use super::given::{Here, bounds, settings, settings_again};
+use super::refusal::of_run;
+use super::show::print_json;
+use crate::backend::every_backend;
+use crate::cli::console::{print, say};
+use crate::cli::{ExitStatus, Failure};
+use crate::config::Settings;
+use crate::runner::{Delivered, Deliverer, Outcome, RunError, Undelivered};
+use crate::store::StoreError;
+use crate::system::lock::LockError;
+use crate::system::process::Interrupts;
+use crate::system::{clock, ids};
+
+#[derive(Debug, thiserror::Error)]
+#[error("nobody is to be told: `runtime.notify` names no receiver")]
+struct Nobody;
+
+/// Whoever delivers for this workspace, as the settings say.
+fn deliverer(here: &Here, settings: &Settings) -> Deliverer {
+    let withheld = every_backend(settings).withheld_from(None);
+    Deliverer::new(&here.layout, &here.place, &bounds(settings), withheld)
+}
+
+/// Delivers what is queued, and says who was not told. Never a reason for a command to fail.
+pub(super) fn tell(deliverer: Deliverer, runtime: &Runtime) {
+    match run(deliverer, runtime, false) {
+        Ok(delivered) => delivered.left.iter().filter(|it| it.was_tried).for_each(|left| say(untold(left))),
+        // Whoever works on it delivers it.
+        Err(RunError::Store(StoreError::Lock(LockError::Held { .. }))) => {}
+        Err(error) => say(format_args!("loa-run: nobody else was told: {}", of_run(error).text())),
+    }
+}
+
+/// The same for a command that needs no configuration itself: where nothing is queued, none is read.
+pub(super) fn tell_what_is_left(here: &Here, args: &LoaRun) -> Result<(), Failure> {
+    let state = here.present().ok().flatten();
+    if state.and_then(|state| state.outbox).is_none_or(|outbox| outbox.messages.is_empty()) {
+        return Ok(());
+    }
+    match settings_again(here, args) {
+        Ok(settings) => tell(deliverer(here, &settings), &runtime()?),
+        Err(failure) => say(format_args!("loa-run: nobody else was told: {}", failure.text())),
+    }
+    Ok(())
+}
+
+fn run(deliverer: Deliverer, runtime: &Runtime, insists: bool) -> Result<Delivered, RunError> {
+    let interrupts = {
+        let _entered = runtime.enter();
+        Interrupts::listen().and_then(Interrupts::outliving_the_terminal)
+    };
+    let interrupts = interrupts.map_err(|source| RunError::Host { what: "listen for signals", source })?;
+    runtime.block_on(deliverer.deliver(insists, interrupts))
+}
+
+fn untold(left: &Undelivered) -> String {
+    let after = match left.again_at {
+        Some(_) => "later commands try again, `loa-run notify` among them",
+        None => "it is not tried again; when that is mended, `loa-run notify --retry`",
+    };
+    format!("loa-run: nobody was told by the {}: {}; {after}", left.receiver, left.reason)
+}
+
+/// `loa-run notify`.
+pub(super) fn notify(here: &Here, args: &LoaRun, test: bool, retry: bool) -> Result<ExitStatus, Failure> {
+    if test {
+        return try_out(deliverer(here, &settings(here, args)?), args.json);
+    }
+    let none = || RunError::NoExecution { workspace: here.layout.workspace().to_path_buf() };
+    here.present()?.ok_or_else(none).map_err(of_run)?;
+    let deliverer = deliverer(here, &settings_again(here, args)?);
+    has_receivers(&deliverer)?;
+    let delivered = run(deliverer, &runtime()?, retry).map_err(of_run)?;
+    if args.json {
+        let taken = delivered.taken.iter().map(|(receiver, id)| json!({ "receiver": receiver, "message": id }));
+        let left = delivered.left.iter().map(|left| {
+            json!({ "receiver": left.receiver, "message": left.id, "reason": left.reason, "again_at": left.again_at })
+        });
+        print_json(&json!({ "taken": taken.collect::<Vec<_>>(), "left": left.collect::<Vec<_>>() }))?;
+    } else {
+        let told = delivered.taken.iter().map(|(receiver, id)| format!("told by the {receiver}: {id}\n"));
+        let nothing = delivered.taken.is_empty() && delivered.left.is_empty();
+        print(&told.chain(nothing.then(|| "nothing is left to tell\n".to_owned())).collect::<String>())?;
+        delivered.left.iter().for_each(|left| say(untold(left)));
+    }
+    Ok(match delivered.left.iter().map(|left| left.again_at.is_some()).min() {
+        None => ExitStatus::Success,
+        Some(true) => ExitStatus::TryAgain,
+        Some(false) => ExitStatus::HumanNeeded,
+    })
+}
+
+fn has_receivers(deliverer: &Deliverer) -> Result<(), Failure> {
+    if !deliverer.notification.receivers.is_empty() {
+        return Ok(());
+    }
+    let hint = "name one under runtime.notify.receivers in .loa.config.yaml, such as { kind: ntfy, url: https://ntfy.sh/TOPIC }";
+    Err(Failure::new(ExitStatus::Config, Nobody).hint(hint))
+}
+
+/// Sends a test message to everybody.
+fn try_out(deliverer: Deliverer, json: bool) -> Result<ExitStatus, Failure> {
+    has_receivers(&deliverer)?;
+    let id = format!("test-{}", ids::execution(clock::now().wall()));
+    let outcomes = runtime()?.block_on(deliverer.test(&id));
+    let words = |outcome: &Outcome| match outcome {
+        Outcome::Taken => (None, "taken"),
+        Outcome::Later { reason, .. } => (Some(reason.clone()), "later"),
+        Outcome::Never { reason } => (Some(reason.clone()), "refused"),
+    };
+    if json {
+        let tried = outcomes.iter().map(|(receiver, outcome)| {
+            let (reason, word) = words(outcome);
+            json!({ "receiver": receiver, "outcome": word, "reason": reason })
+        });
+        print_json(&json!({ "message": id, "tried": tried.collect::<Vec<_>>() }))?;
+    } else {
+        let line = |(receiver, outcome): &(String, Outcome)| match words(outcome).0 {
+            None => format!("{receiver} has taken the test message\n"),
+            Some(reason) => format!("{receiver} has not taken the test message: {reason}\n"),
+        };
+        print(&outcomes.iter().map(line).collect::<String>())?;
+    }
+    let is_refused = outcomes.iter().any(|(_, outcome)| matches!(outcome, Outcome::Never { .. }));
+    let is_taken = outcomes.iter().all(|(_, outcome)| *outcome == Outcome::Taken);
+    Ok(match (is_taken, is_refused) {
+        (true, _) => ExitStatus::Success,
+        (false, false) => ExitStatus::TryAgain,
+        (false, true) => ExitStatus::HumanNeeded,
+    })
+}

@@ -1,0 +1,187 @@
+//! What people are to be told of: the ends of an execution, until each was taken by whoever delivers it.
+//!
+//! The event of an end is its entry in the queue, so no death comes between the two. A message has an id that never
+//! changes; who has taken it is an event ([`super::Event::Notified`]). What was answered, and what a later session went on
+//! from, is told to nobody any more.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Envelope, Event, Pause, RunEnd};
+use crate::contract::{EscalationTrigger, ExecutionId, Phase};
+
+/// The most messages that are kept; the oldest goes where one more comes.
+const MOST: usize = 16;
+
+/// The messages of an execution.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outbox {
+    /// The commit of the work tree when the execution began; absent outside of a repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The messages that have not expired, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<Message>,
+}
+
+/// Something that people are to be told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Its id, the same over all tries.
+    pub id: String,
+    /// The execution that it is about.
+    pub execution: ExecutionId,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What.
+    pub news: News,
+    /// How far its deliveries are, by the name of the receiver.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub deliveries: BTreeMap<String, Delivery>,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum News {
+    /// Every phase is done.
+    Completed,
+    /// The run cannot go on now and can be resumed later.
+    Paused {
+        /// Why.
+        pause: Pause,
+    },
+    /// Something could not be read or written.
+    Failed {
+        /// What, in one line.
+        error: String,
+    },
+    /// A human is needed.
+    Escalated {
+        /// The number of the report.
+        number: u32,
+        /// Why.
+        trigger: EscalationTrigger,
+        /// The phase.
+        phase: Phase,
+        /// What happened, in one line.
+        reason: String,
+        /// It asks for the approval of a deployment.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        approval: bool,
+    },
+}
+
+impl News {
+    /// In one word: what a receiver chooses by.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Paused { .. } => "paused",
+            Self::Failed { .. } => "failed",
+            Self::Escalated { .. } => "escalated",
+        }
+    }
+}
+
+/// How far the delivery to one receiver is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// How often it was tried.
+    pub tries: u32,
+    /// It was taken, or refused for good: nothing is tried any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
+    /// When it is tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again_at: Option<Timestamp>,
+    /// Why it was not taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// How a delivery ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settled {
+    /// The receiver has it.
+    Taken,
+    /// The receiver will never take it.
+    Refused,
+}
+
+impl Outbox {
+    /// Takes an event of the execution in.
+    pub(super) fn apply(&mut self, execution: &ExecutionId, envelope: &Envelope) {
+        if let Some(news) = news(&envelope.event) {
+            self.push(Message {
+                id: format!("{execution}-{}", envelope.seq),
+                execution: execution.clone(),
+                at: envelope.at,
+                news,
+                deliveries: BTreeMap::new(),
+            });
+        }
+        match &envelope.event {
+            // Whatever ended the session before, the run goes on.
+            Event::SessionStarted { .. } => {
+                self.messages.retain(|message| !matches!(message.news, News::Paused { .. } | News::Failed { .. }));
+            }
+            Event::Resolved { escalation, .. } => self
+                .messages
+                .retain(|message| !matches!(message.news, News::Escalated { number, .. } if number == *escalation)),
+            // The question that waited is the only call that nobody has answered.
+            Event::WeakerWithdrawn => {
+                self.messages.retain(|message| !matches!(message.news, News::Escalated { .. }));
+            }
+            Event::Notified { means, failed, message: Some(id), again_at } => {
+                let message = self.messages.iter_mut().find(|message| message.id == *id);
+                let delivery = message.map(|message| message.deliveries.entry(means.clone()).or_default());
+                if let Some(delivery) = delivery.filter(|delivery| delivery.settled != Some(Settled::Taken)) {
+                    delivery.tried(failed.as_deref(), *again_at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Queues a message.
+    pub(super) fn push(&mut self, message: Message) {
+        self.messages.push(message);
+        let over = self.messages.len().saturating_sub(MOST);
+        self.messages.drain(..over);
+    }
+}
+
+impl Delivery {
+    fn tried(&mut self, failed: Option<&str>, again_at: Option<Timestamp>) {
+        self.tries += 1;
+        self.again_at = again_at;
+        self.reason = failed.map(str::to_owned);
+        self.settled = match (failed, again_at) {
+            (None, _) => Some(Settled::Taken),
+            (Some(_), None) => Some(Settled::Refused),
+            (Some(_), Some(_)) => None,
+        };
+    }
+}
+
+/// What people are told of an event; nothing of most.
+fn news(event: &Event) -> Option<News> {
+    Some(match event {
+        Event::ExecutionCompleted => News::Completed,
+        Event::SessionEnded { end: RunEnd::Paused { pause } } => News::Paused { pause: *pause },
+        Event::SessionEnded { end: RunEnd::Failed { error } } => News::Failed { error: error.clone() },
+        Event::Escalated { number, report, reason, approval } => News::Escalated {
+            number: *number,
+            trigger: report.trigger,
+            phase: report.phase,
+            reason: reason.clone(),
+            approval: *approval,
+        },
+        _ => return None,
+    })
+}

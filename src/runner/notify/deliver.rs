@@ -1,0 +1,247 @@
+//! Delivers what is queued: to every receiver at once, under the lease, until nothing is left or the time is over. What was
+//! not taken is tried by the next command.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+
+use super::morning::{Morning, Observed, log_of};
+use super::outbox::{Outcome, due, next_try, tried};
+use super::send::Sender;
+use super::tail::{clean, tail};
+use crate::events::{Message, Settled, State};
+use crate::runner::receivers::{Notification, Receiver};
+use crate::runner::{Bounds, RunError};
+use crate::store::{FileStore, Journal, Layout, Place, RunStore};
+use crate::system::clock::{self, Moment};
+use crate::system::git;
+use crate::system::process::{Command, Interrupts, ProcessExit, capture};
+
+/// The longest that a run which has ended waits for anybody.
+const LONGEST: Duration = Duration::from_secs(10);
+/// How long git may take to say what changed.
+const LOOK: Duration = Duration::from_secs(2);
+/// The most bytes of what git says.
+const SAID: usize = 256 * 1024;
+/// How long a line of that may be.
+const LINE: usize = 120;
+
+/// Delivers the messages of a workspace's execution.
+#[derive(Debug)]
+pub struct Deliverer {
+    /// The workspace.
+    pub layout: Layout,
+    /// Where its state lies.
+    pub place: Place,
+    /// Who is told.
+    pub notification: Notification,
+    /// What delivers to one of them.
+    sender: Sender,
+}
+
+/// What came of a delivery.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Delivered {
+    /// Who has taken a message now, and its id.
+    pub taken: Vec<(String, String)>,
+    /// What nobody tries any more, or what waits for the next try.
+    pub left: Vec<Undelivered>,
+}
+
+/// A message that a receiver has not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undelivered {
+    /// The message.
+    pub id: String,
+    /// The receiver.
+    pub receiver: String,
+    /// Why.
+    pub reason: String,
+    /// When it is tried again; `None` when it was refused for good.
+    pub again_at: Option<Timestamp>,
+    /// Whether it was tried at all.
+    pub was_tried: bool,
+}
+
+impl Deliverer {
+    /// Whoever delivers by these bounds. `withheld` are variables that are not for programs.
+    #[must_use]
+    pub fn new(layout: &Layout, place: &Place, bounds: &Bounds, withheld: Vec<String>) -> Self {
+        let (workspace, redactor) = (layout.workspace().to_path_buf(), bounds.redactor.clone());
+        let sender = Sender { workspace, redactor, withheld };
+        let (layout, place, notification) = (layout.clone(), place.clone(), bounds.notification.clone());
+        Self { layout, place, notification, sender }
+    }
+
+    /// Delivers what is due, and tries again what is due soon, for ten seconds at most; a signal ends it before that. With
+    /// `insists` also what is to be tried later, and what was refused.
+    ///
+    /// # Errors
+    /// [`RunError`]: somebody else works on the execution, or its journal cannot be read or written.
+    pub async fn deliver(mut self, insists: bool, mut interrupts: Interrupts) -> Result<Delivered, RunError> {
+        // A first run has only just given the workspace its place.
+        self.place = self.place.found_again()?;
+        let receivers = &self.notification.receivers;
+        let mut store = FileStore::new(self.place.clone(), self.layout.clone());
+        let now = clock::now().wall();
+        let is_due = |state: &State| !due(state, receivers, now, insists).is_empty();
+        // Where there is nothing to tell, nobody is kept from anything.
+        let Some(recorded) = store.current()? else { return Ok(Delivered::default()) };
+        if !is_due(&recorded.state) {
+            return Ok(left(Delivered::default(), &recorded.state, receivers));
+        }
+        store.claim(now, false)?;
+        store.say_ending();
+        let Some(recorded) = store.current()? else { return Ok(Delivered::default()) };
+        let mut journal = Journal::resume(Box::new(store), &recorded)?;
+        let mut delivered = Delivered::default();
+        self.rounds(&mut journal, insists, &mut interrupts, &mut delivered).await?;
+        Ok(left(delivered, journal.state(), receivers))
+    }
+
+    async fn rounds(
+        &self,
+        journal: &mut Journal,
+        mut insists: bool,
+        interrupts: &mut Interrupts,
+        delivered: &mut Delivered,
+    ) -> Result<(), RunError> {
+        let began = clock::now();
+        let mut written = BTreeMap::new();
+        loop {
+            let left = LONGEST.saturating_sub(clock::now().since(began));
+            tokio::select! {
+                round = self.round(journal, insists, left, &mut written, delivered) => round?,
+                _ = interrupts.next() => return Ok(()),
+            }
+            insists = false;
+            let Some(pause) = self.pause(journal.state(), began) else { return Ok(()) };
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                _ = interrupts.next() => return Ok(()),
+            }
+        }
+    }
+
+    /// How long until something is tried again, where that is within the patience.
+    fn pause(&self, state: &State, began: Moment) -> Option<Duration> {
+        let now = clock::now();
+        let next = next_try(state, &self.notification.receivers)?;
+        let pause = Duration::try_from(next.duration_since(now.wall())).unwrap_or_default();
+        let patience = self.notification.patience.min(LONGEST);
+        (now.since(began) + pause < patience).then_some(pause)
+    }
+
+    /// Gives each message that is due to each of its receivers, all at once, and journals what becomes of each.
+    async fn round(
+        &self,
+        journal: &mut Journal,
+        insists: bool,
+        left: Duration,
+        written: &mut BTreeMap<String, Morning>,
+        delivered: &mut Delivered,
+    ) -> Result<(), RunError> {
+        let state = journal.state().clone();
+        let began = clock::now();
+        let mut tries = JoinSet::new();
+        for (message, receiver) in due(&state, &self.notification.receivers, began.wall(), insists) {
+            if !written.contains_key(&message.id) {
+                written.insert(message.id.clone(), self.write(journal, message).await?);
+            }
+            let (morning, receiver, sender) = (written[&message.id].clone(), receiver.clone(), self.sender.clone());
+            let message = message.clone();
+            let time = left.saturating_sub(clock::now().since(began)).max(Duration::from_millis(1));
+            tries.spawn(async move {
+                let outcome = sender.send(&receiver, &morning, time).await;
+                (message, receiver.name, outcome)
+            });
+        }
+        while let Some(tried_one) = tries.join_next().await {
+            let Ok((message, receiver, outcome)) = tried_one else { continue };
+            let now = clock::now().wall();
+            journal.record(now, tried(&message, &receiver, &outcome, now, fastrand::f64()))?;
+            if outcome == Outcome::Taken {
+                delivered.taken.push((receiver, message.id));
+            }
+        }
+        Ok(())
+    }
+
+    /// The message, with what is seen now. One of an execution that is over is made of that one's journal.
+    async fn write(&self, journal: &Journal, message: &Message) -> Result<Morning, RunError> {
+        let earlier;
+        let state = if message.execution == *journal.execution() {
+            journal.state()
+        } else {
+            earlier = journal.read(&message.execution)?.map(|recorded| recorded.state);
+            earlier.as_ref().unwrap_or(journal.state())
+        };
+        let is_present = state.execution_id == *journal.execution();
+        let log = log_of(&message.news, state).map_or_else(Vec::new, |(phase, attempt)| {
+            tail(&self.place.log(&state.execution_id, phase, attempt), &self.sender.redactor)
+        });
+        // The tree of an execution that is over went on with the next one.
+        let base = state.outbox.as_ref().and_then(|outbox| outbox.base.as_deref()).filter(|_| is_present);
+        let changed = match base {
+            Some(base) => self.changed(base).await,
+            None => Vec::new(),
+        };
+        Ok(Morning::of(message, state, &self.layout, Observed { changed, log }))
+    }
+
+    /// What changed in the work tree since a commit, in a few lines; none where git does not say it soon.
+    async fn changed(&self, base: &str) -> Vec<String> {
+        let folder = self.layout.workspace();
+        let ask = async |command: Command| {
+            let captured = capture(&command, SAID, LOOK).await;
+            let said = || String::from_utf8_lossy(&captured.stdout).into_owned();
+            // A filter that is not configured is no failure: git says 1 then.
+            matches!(captured.exit, ProcessExit::Exited(0 | 1)).then(said)
+        };
+        let Some(filters) = ask(git::filters(folder)).await else { return Vec::new() };
+        let Some(stat) = ask(git::diffstat(folder, base, &filters, Layout::OWN)).await else { return Vec::new() };
+        let unknown = ask(git::unknown_files(folder, Layout::OWN)).await.unwrap_or_default();
+        let mut lines: Vec<String> = stat.lines().map(|line| clean(line.trim(), LINE)).collect();
+        let count = unknown.split('\0').filter(|name| !name.is_empty()).count();
+        if count > 0 {
+            lines.push(format!("{count} new files that git does not know yet"));
+        }
+        lines
+    }
+}
+
+impl Deliverer {
+    /// Gives every receiver a message that nothing is journaled of: what became of each.
+    pub async fn test(&self, id: &str) -> Vec<(String, Outcome)> {
+        let morning = Morning::test(id.to_owned(), self.layout.workspace());
+        let mut tried = Vec::new();
+        for receiver in &self.notification.receivers {
+            tried.push((receiver.name.clone(), self.sender.send(receiver, &morning, receiver.time).await));
+        }
+        tried
+    }
+}
+
+/// The execution's messages that somebody has not taken, beside what was delivered.
+fn left(delivered: Delivered, state: &State, receivers: &[Receiver]) -> Delivered {
+    let messages = state.outbox.iter().flat_map(|outbox| &outbox.messages);
+    let open = messages.flat_map(|message| {
+        let wants = receivers.iter().filter(|receiver| receiver.wants(&message.news));
+        wants.filter_map(|receiver| {
+            let delivery = message.deliveries.get(&receiver.name).cloned().unwrap_or_default();
+            let reason = delivery.reason.unwrap_or_else(|| "it was not tried yet".to_owned());
+            let again_at = delivery.again_at.or((delivery.tries == 0).then_some(message.at));
+            let (id, receiver) = (message.id.clone(), receiver.name.clone());
+            (delivery.settled != Some(Settled::Taken)).then_some(Undelivered {
+                id,
+                receiver,
+                reason,
+                again_at,
+                was_tried: delivery.tries > 0,
+            })
+        })
+    });
+    Delivered { left: open.collect(), ..delivered }
+}

@@ -1,0 +1,216 @@
+//! A message in the shape of each service, within what the service takes.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::morning::Morning;
+
+/// What Slack takes in one block, its fences and a margin taken off.
+const SLACK_BLOCK: usize = 2900;
+/// What Slack takes in a header.
+const SLACK_HEADER: usize = 150;
+/// What Discord takes as the text of a message, and of an embed.
+const DISCORD: (usize, usize) = (1990, 3900);
+/// What ntfy takes, in bytes.
+const NTFY: usize = 4000;
+/// What anybody else is given, in bytes.
+const PLAIN: usize = 64 * 1024;
+
+/// The message as plain text of at most so many bytes: what is asked and how to answer first, the log last. Where there is
+/// too much of it, the oldest lines of the log go first.
+pub(super) fn text(morning: &Morning, most: usize) -> String {
+    let whole = |lines: usize| {
+        let mut parts = vec![asked(morning), facts(morning)];
+        parts.extend(changed(morning).map(|text| format!("Changed since it began:\n{text}")));
+        parts.extend(log(morning, lines).map(|(head, text)| format!("{head}:\n{text}")));
+        parts.join("\n\n") + "\n"
+    };
+    let fits = (0..=morning.log.len()).rev().map(whole).find(|text| text.len() <= most);
+    fits.unwrap_or_else(|| cut(&whole(0), most))
+}
+
+/// The message as plain text, as much of it as anybody wants to read.
+pub(super) fn plain(morning: &Morning) -> String {
+    text(morning, PLAIN)
+}
+
+/// What is asked, and the words to answer with.
+fn asked(morning: &Morning) -> String {
+    let mut lines = vec![morning.title.clone()];
+    if let Some(call) = &morning.call {
+        lines.push(format!("Report: {}", call.report.markdown.display()));
+    }
+    for (what, line) in &morning.answers {
+        lines.push(format!("\n{what}:\n  {line}"));
+    }
+    lines.join("\n")
+}
+
+fn facts(morning: &Morning) -> String {
+    let mut lines = vec![format!("Where: {}", morning.workspace), format!("Time: {}", morning.took)];
+    if !morning.phases.is_empty() {
+        lines.push("Phases:".to_owned());
+    }
+    lines.extend(morning.phases.iter().map(|line| format!("  {line}")));
+    lines.join("\n")
+}
+
+fn changed(morning: &Morning) -> Option<String> {
+    (!morning.changed.is_empty()).then(|| morning.changed.join("\n"))
+}
+
+/// What the log is of, and its last lines.
+fn log(morning: &Morning, lines: usize) -> Option<(String, String)> {
+    let (phase, attempt) = morning.log_of.filter(|_| lines > 0)?;
+    let first = morning.log.len().saturating_sub(lines);
+    Some((format!("The log of {phase}, attempt {attempt}, ends with"), morning.log[first..].join("\n")))
+}
+
+/// The last lines of the log that fit.
+fn log_within(morning: &Morning, most: usize) -> Option<(String, String)> {
+    (1..=morning.log.len()).rev().filter_map(|lines| log(morning, lines)).find(|(_, text)| text.len() <= most)
+}
+
+/// The beginning of a text, in whole characters.
+fn cut(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = (0..=most.saturating_sub('…'.len_utf8())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}…", &text[..end])
+}
+
+/// Text between fences: none in it ends them.
+fn fenced(text: &str) -> String {
+    format!("```\n{}\n```", text.replace("```", "'''"))
+}
+
+/// The document for a program: the keys of a call as they were, and the message beside them.
+pub(super) fn webhook(morning: &Morning) -> String {
+    let mut document = json!({
+        "event": if morning.call.is_some() { "escalation" } else { morning.event },
+        "id": morning.id,
+        "text": morning.title,
+        "execution_id": morning.execution,
+        "workspace": morning.workspace,
+        "message": plain(morning),
+        "phases": morning.phases,
+        "answers": morning.answers.iter().map(|(what, line)| json!({ "what": what, "run": line })).collect::<Vec<_>>(),
+        "changed": morning.changed,
+        "log": morning.log,
+    });
+    if let Some(call) = &morning.call {
+        document["phase"] = json!(call.phase);
+        document["trigger"] = json!(call.trigger);
+        document["reason"] = json!(call.reason);
+        document["report"] = json!(call.report.markdown);
+    }
+    document.to_string()
+}
+
+/// Slack's blocks. Nothing in a text is a mention or a link there.
+pub(super) fn slack(morning: &Morning) -> String {
+    let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let section = |text: &str| json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } });
+    let code = |head: &str, text: &str| {
+        let fitted = cut(&escaped(text), SLACK_BLOCK - head.len());
+        section(&format!("*{head}*\n{}", fenced(&fitted)))
+    };
+    let header = json!({ "type": "plain_text", "text": head(&morning.title, SLACK_HEADER), "emoji": false });
+    let mut blocks = vec![json!({ "type": "header", "text": header })];
+    if let Some(call) = &morning.call {
+        blocks.push(section(&cut(&escaped(&call.reason), SLACK_BLOCK)));
+    }
+    blocks.extend(morning.answers.iter().map(|(what, line)| code(what, line)));
+    blocks.push(section(&cut(&escaped(&facts(morning)), SLACK_BLOCK)));
+    blocks.extend(changed(morning).map(|text| code("Changed since it began", &text)));
+    // Escaping makes it longer.
+    let log = (1..=morning.log.len()).rev().filter_map(|lines| log(morning, lines));
+    blocks.extend(
+        log.into_iter()
+            .find(|(_, text)| escaped(text).len() <= SLACK_BLOCK - 100)
+            .map(|(head, text)| code(&head, &text)),
+    );
+    json!({ "text": escaped(&morning.title), "blocks": blocks }).to_string()
+}
+
+/// Discord's message with an embed. Nobody is mentioned.
+pub(super) fn discord(morning: &Morning) -> String {
+    let answers = morning.answers.iter().map(|(what, line)| format!("{what}:\n{}", fenced(line)));
+    let content = std::iter::once(format!("**{}**", morning.title.replace('*', "∗"))).chain(answers);
+    let mut parts = vec![cut(&facts(morning), DISCORD.1 / 3)];
+    parts.extend(changed(morning).map(|text| fenced(&cut(&text, DISCORD.1 / 4))));
+    let used: usize = parts.iter().map(|part| part.len() + 2).sum();
+    let log = log_within(morning, DISCORD.1.saturating_sub(used + 200));
+    parts.extend(log.map(|(head, text)| format!("{head}:\n{}", fenced(&text))));
+    json!({
+        "content": cut(&content.collect::<Vec<_>>().join("\n"), DISCORD.0),
+        "embeds": [{ "description": cut(&parts.join("\n\n"), DISCORD.1 + 190) }],
+        "allowed_mentions": { "parse": [] },
+    })
+    .to_string()
+}
+
+/// The headers and the text for an ntfy topic.
+pub(super) fn ntfy(morning: &Morning) -> (Vec<(&'static str, String)>, String) {
+    let (priority, tag) = match morning.event {
+        "completed" => ("default", "white_check_mark"),
+        "escalated" => ("high", "raising_hand"),
+        "failed" => ("high", "x"),
+        _ => ("default", "hourglass"),
+    };
+    let title = encoded(&head(&morning.title, 120));
+    (vec![("title", title), ("priority", priority.to_owned()), ("tags", tag.to_owned())], text(morning, NTFY))
+}
+
+/// The beginning of a text, by characters.
+fn head(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most - 1).chain(['…']).collect()
+}
+
+/// A mail: its id is the message's, so that a repeat can be told.
+pub(super) fn email(morning: &Morning, (from, to): (&str, &str), now: Timestamp) -> String {
+    let date = jiff::fmt::rfc2822::to_string(&now.to_zoned(jiff::tz::TimeZone::UTC)).unwrap_or_default();
+    let id: String =
+        morning.id.chars().map(|c| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '-' }).collect();
+    let body = STANDARD.encode(plain(morning));
+    let lines: Vec<&str> =
+        body.as_bytes().chunks(76).map(|line| std::str::from_utf8(line).unwrap_or_default()).collect();
+    let headers = [
+        format!("From: {from}"),
+        format!("To: {to}"),
+        format!("Subject: {}", encoded(&head(&morning.title, 120))),
+        format!("Date: {date}"),
+        format!("Message-ID: <{id}@loa-run.invalid>"),
+        "Auto-Submitted: auto-generated".to_owned(),
+        "MIME-Version: 1.0".to_owned(),
+        "Content-Type: text/plain; charset=utf-8".to_owned(),
+        "Content-Transfer-Encoding: base64".to_owned(),
+    ];
+    format!("{}\n\n{}\n", headers.join("\n"), lines.join("\n"))
+}
+
+/// A text for a header: as it is, or in words of RFC 2047, none of which is longer than that allows.
+fn encoded(text: &str) -> String {
+    if text.chars().all(|c| c == ' ' || c.is_ascii_graphic()) {
+        return text.to_owned();
+    }
+    let mut words = vec![String::new()];
+    for c in text.chars() {
+        let last = words.last_mut().expect("there is always one");
+        if last.len() + c.len_utf8() > 42 {
+            words.push(c.to_string());
+        } else {
+            last.push(c);
+        }
+    }
+    words.iter().map(|word| format!("=?utf-8?B?{}?=", STANDARD.encode(word))).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! The end of a log, fit to be shown in a message: no escapes, no secrets, no line without end.
+
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use crate::policy::Redactor;
+use crate::system::files;
+
+/// How much of a log is read.
+const WINDOW: u64 = 64 * 1024;
+/// How many lines are shown.
+const LINES: usize = 30;
+/// How long a line may be, in characters.
+const LONGEST: usize = 300;
+
+/// The last lines of a log; none where it cannot be read.
+pub(super) fn tail(path: &Path, redactor: &Redactor) -> Vec<String> {
+    let read = || {
+        let mut file = files::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(WINDOW)))?;
+        let mut bytes = Vec::new();
+        file.take(WINDOW).read_to_end(&mut bytes)?;
+        Ok::<_, std::io::Error>((bytes, length > WINDOW))
+    };
+    read().map_or_else(|_| Vec::new(), |(bytes, is_cut)| last_lines(&String::from_utf8_lossy(&bytes), is_cut, redactor))
+}
+
+fn last_lines(text: &str, is_cut: bool, redactor: &Redactor) -> Vec<String> {
+    // Of a line that begins before what was read nobody knows what it hides.
+    let text = if is_cut { text.split_once('\n').map_or("", |(_, rest)| rest) } else { text };
+    let text = redactor.text(text);
+    let lines: Vec<String> = text.lines().map(|line| clean(line, LONGEST)).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(LINES)..].to_vec()
+}
+
+/// A line as a person would have seen it: what was written over is gone, and so is what moves a cursor, rings, or turns
+/// the direction of reading.
+pub(super) fn clean(line: &str, longest: usize) -> String {
+    let plain = anstream::adapter::strip_str(line).to_string();
+    let seen = plain.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
+    let shown = seen.chars().map(|c| if c == '\t' { ' ' } else { c });
+    let text: String = shown.filter(|c| !c.is_control() && !turns(*c)).collect();
+    let text = text.trim_end();
+    if text.chars().count() <= longest {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(longest - 1).collect();
+    format!("{kept}…")
+}
+
+/// Marks that no reader sees, and that change the order of what is read.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_what_a_person_would_have_seen() {
+        for (written, seen) in [
+            ("plain", "plain"),
+            ("\u{1b}[31mred\u{1b}[0m", "red"),
+            ("10 %\r50 %\r100 %", "100 %"),
+            ("windows\r", "windows"),
+            ("a\tb\u{7}\u{8}", "a b"),
+            ("\u{1b}]0;title\u{7}shown", "shown"),
+            ("abc\u{202e}fed", "abcfed"),
+            ("   ", ""),
+        ] {
+            assert_eq!(clean(written, 100), seen, "{written:?}");
+        }
+        assert_eq!(clean("123456", 5), "1234…");
+    }
+
+    #[test]
+    fn the_end_is_thirty_lines_without_the_secrets_in_them() {
+        let redactor = Redactor::new([("TOKEN", "hunter2hunter2")]);
+        let text: String = (0..100).map(|number| format!("line {number}\n\n")).collect();
+        let lines = last_lines(&format!("{text}the token is hunter2hunter2"), false, &redactor);
+        assert_eq!((lines.len(), lines[0].as_str()), (30, "line 71"));
+        assert!(lines[29].contains("the token is") && !lines[29].contains("hunter2"), "{}", lines[29]);
+        assert_eq!(last_lines("ter2hunter2\nwhole", true, &redactor), ["whole"]);
+        assert_eq!(last_lines("one endless line", true, &redactor), Vec::<String>::new());
+    }
+}

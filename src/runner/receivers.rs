@@ -1,0 +1,152 @@
+//! Who is told how a run ends, as the configuration names them.
+
+use std::time::Duration;
+
+use crate::config::{Command, Notify, NotifyOn, ReceiverKind, Secret, Settings};
+use crate::events::News;
+
+/// Who is told.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Notification {
+    /// Each of them; no two have one name.
+    pub receivers: Vec<Receiver>,
+    /// How long a run that has ended goes on trying.
+    pub patience: Duration,
+}
+
+/// Somebody who is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receiver {
+    /// The name, as it stands in the journal.
+    pub name: String,
+    /// The ends that are told.
+    pub on: Vec<NotifyOn>,
+    /// The time for one try.
+    pub time: Duration,
+    /// How.
+    pub means: Means,
+}
+
+/// How somebody is told. What must not be seen is found when it is needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Means {
+    /// A program and its arguments.
+    Command(Vec<String>),
+    /// A JSON document to an address.
+    Webhook {
+        /// The address.
+        url: Secret,
+        /// What the server knows us by.
+        token: Option<Secret>,
+    },
+    /// An incoming webhook of Slack.
+    Slack(Secret),
+    /// A webhook of Discord.
+    Discord(Secret),
+    /// A topic of an ntfy server.
+    Ntfy {
+        /// The address, with the topic.
+        url: Secret,
+        /// What the server knows us by.
+        token: Option<Secret>,
+    },
+    /// A mail.
+    Email {
+        /// Whom it is for.
+        to: String,
+        /// Whom it is from.
+        from: String,
+        /// The program that takes it on its standard input.
+        program: Vec<String>,
+    },
+}
+
+impl Receiver {
+    /// Whether it wants to be told of this.
+    #[must_use]
+    pub fn wants(&self, news: &News) -> bool {
+        self.on.iter().any(|end| end.as_str() == news.word())
+    }
+}
+
+impl From<&Settings> for Notification {
+    fn from(settings: &Settings) -> Self {
+        let section = settings.notify();
+        let time = Duration::from_millis(section.timeout_ms);
+        // These two were there when a call was all that was told.
+        let calls = || section.on.clone().unwrap_or_else(|| vec![NotifyOn::Escalated]);
+        let receiver = |name: &str, means| Receiver { name: name.to_owned(), on: calls(), time, means };
+        let command = section.command.as_ref().map(|command| receiver("command", Means::Command(command.argv())));
+        let webhook = section
+            .webhook
+            .as_ref()
+            .map(|url| receiver("webhook", Means::Webhook { url: Secret::Literal(url.clone()), token: None }));
+        let mut receivers: Vec<Receiver> = command.into_iter().chain(webhook).collect();
+        for one in &section.receivers {
+            let name = free_name(one.name.as_deref().unwrap_or(one.kind.as_str()), &receivers);
+            let on = one.on.clone().or_else(|| section.on.clone()).unwrap_or_else(|| NotifyOn::ALL.to_vec());
+            receivers.extend(means(one).map(|means| Receiver { name, on, time, means }));
+        }
+        Self { receivers, patience: patience(section) }
+    }
+}
+
+fn patience(section: &Notify) -> Duration {
+    Duration::from_millis(section.patience_ms)
+}
+
+/// The name, with a number where it is taken.
+fn free_name(name: &str, taken: &[Receiver]) -> String {
+    let is_free = |name: &String| !taken.iter().any(|receiver| receiver.name == *name);
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    std::iter::once(name.to_owned()).chain(numbered).find(is_free).expect("there are more numbers than receivers")
+}
+
+/// How an entry of the configuration is told; `None` where it lacks something, which the check of the configuration says.
+fn means(one: &crate::config::Receiver) -> Option<Means> {
+    let sendmail = || ["sendmail", "-t", "-i"].map(str::to_owned).to_vec();
+    let (url, token) = (one.url.clone(), one.token.clone());
+    Some(match one.kind {
+        ReceiverKind::Command => Means::Command(one.command.as_ref().map(Command::argv)?),
+        ReceiverKind::Webhook => Means::Webhook { url: url?, token },
+        ReceiverKind::Slack => Means::Slack(url?),
+        ReceiverKind::Discord => Means::Discord(url?),
+        ReceiverKind::Ntfy => Means::Ntfy { url: url?, token },
+        ReceiverKind::Email => {
+            let to = one.to.clone()?;
+            let program = one.command.as_ref().map_or_else(sendmail, Command::argv);
+            Means::Email { from: one.from.clone().unwrap_or_else(|| to.clone()), to, program }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{FILE_NAME, Source, resolve};
+
+    fn of(notify: &str) -> Vec<(String, Vec<&'static str>)> {
+        let text = format!("runtime: {{ notify: {{ {notify} }} }}\n");
+        let source = Source { path: FILE_NAME.into(), bytes: text.into_bytes() };
+        let settings = resolve(Some(source), Vec::new()).expect("valid");
+        let words = |on: Vec<NotifyOn>| on.into_iter().map(NotifyOn::as_str).collect();
+        let receivers = Notification::from(&settings).receivers.into_iter();
+        receivers.map(|receiver| (receiver.name, words(receiver.on))).collect()
+    }
+
+    #[test]
+    fn each_receiver_has_a_name_of_its_own_and_chooses_its_ends() {
+        let slack = "{ kind: slack, url: { env: A } }";
+        for (notify, names, on) in [
+            ("command: say, webhook: http://x", "command webhook", "escalated"),
+            ("command: say, on: [failed, completed]", "command", "failed completed"),
+            (&format!("receivers: [{slack}, {slack}]"), "slack slack-2", "completed paused failed escalated"),
+            (&format!("receivers: [{slack}], on: [paused]"), "slack", "paused"),
+            ("on: [paused], receivers: [{ kind: command, command: say, name: me, on: [failed] }]", "me", "failed"),
+        ] {
+            let found = of(notify);
+            assert_eq!(found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(" "), names, "{notify}");
+            assert!(found.iter().all(|(_, of)| of.join(" ") == on), "{notify}: {found:?}");
+        }
+    }
+}
