@@ -124,7 +124,7 @@ pub(super) fn all() -> Vec<(&'static str, Fault, u64)> {
         ("patience with an outage begins anew after a death", Fault::Outage(forgets_patience), 75),
         ("retries have no end", Fault::After(endless), 21),
         ("a failure is a success", Fault::Left(whitewash), 3),
-        ("a message is lost at a kill", Fault::Due(only_of_this_session), 0),
+        ("a message is lost at a kill", Fault::Due(lost_at_a_kill), 0),
         ("a message is given up when it is not taken at once", Fault::Due(once), 0),
         ("a message is told again after it was taken", Fault::Due(for_ever), 0),
         ("that a message was taken is not journaled", Fault::Store(store::Wrong::ForgetsReceipts), 0),
@@ -151,18 +151,14 @@ fn forgets_patience(state: &State, live: &Live, rules: &Rules, phase: Phase, rea
     outage(&other, live, rules, phase, reason, chance)
 }
 
-/// What an earlier process queued is told to nobody.
-fn only_of_this_session<'a>(
+/// What a session had to tell that died before its end is told to nobody.
+fn lost_at_a_kill<'a>(
     state: &'a State,
     receivers: &'a [Receiver],
     now: Timestamp,
     insists: bool,
 ) -> Vec<(&'a Message, &'a Receiver)> {
-    let queued_last = |message: &Message| {
-        message.id == format!("{}-{}", state.execution_id, state.seq)
-            || message.id == format!("{}-{}", state.execution_id, state.seq - 1)
-    };
-    due(state, receivers, now, insists).into_iter().filter(|(message, _)| queued_last(message)).collect()
+    if state.is_at_work { Vec::new() } else { due(state, receivers, now, insists) }
 }
 
 /// Nothing is tried twice.

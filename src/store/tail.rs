@@ -39,7 +39,8 @@ fn last_lines(text: &str, is_cut: bool, most: usize, redactor: &Redactor) -> Vec
 
 /// A line as a person would have seen it: what was written over is gone, and so is what moves a cursor, rings, or turns
 /// the direction of reading.
-fn clean(line: &str, longest: usize) -> String {
+#[must_use]
+pub fn clean(line: &str, longest: usize) -> String {
     let plain = anstream::adapter::strip_str(line).to_string();
     let seen = plain.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
     let shown = seen.chars().map(|c| if c == '\t' { ' ' } else { c });

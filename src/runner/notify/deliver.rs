@@ -10,11 +10,10 @@ use tokio::task::JoinSet;
 use super::morning::{Morning, Observed, log_of};
 use super::outbox::{Outcome, due, next_try, tried};
 use super::send::Sender;
-use super::tail::{clean, tail};
 use crate::events::{Message, Settled, State};
 use crate::runner::receivers::{Notification, Receiver};
 use crate::runner::{Bounds, RunError};
-use crate::store::{FileStore, Journal, Layout, Place, RunStore};
+use crate::store::{FileStore, Journal, Layout, Place, RunStore, clean, tail};
 use crate::system::clock::{self, Moment};
 use crate::system::git;
 use crate::system::process::{Command, Interrupts, ProcessExit, capture};
@@ -27,6 +26,8 @@ const LOOK: Duration = Duration::from_secs(2);
 const SAID: usize = 256 * 1024;
 /// How long a line of that may be.
 const LINE: usize = 120;
+/// How many lines of a log are told.
+const LINES: usize = 30;
 
 /// Delivers the messages of a workspace's execution.
 #[derive(Debug)]
@@ -180,7 +181,7 @@ impl Deliverer {
         };
         let is_present = state.execution_id == *journal.execution();
         let log = log_of(&message.news, state).map_or_else(Vec::new, |(phase, attempt)| {
-            tail(&self.place.log(&state.execution_id, phase, attempt), &self.sender.redactor)
+            tail(&self.place.log(&state.execution_id, phase, attempt), LINES, &self.sender.redactor)
         });
         // The tree of an execution that is over went on with the next one.
         let base = state.outbox.as_ref().and_then(|outbox| outbox.base.as_deref()).filter(|_| is_present);

@@ -5,9 +5,7 @@ use std::path::Path;
 use crate::contract::{Phase, PhaseExit};
 use crate::draw;
 use crate::events::{Message, News, Pause, State};
-use crate::store::{Layout, ReportPaths, report_paths};
-
-use super::tail::clean;
+use crate::store::{Layout, ReportPaths, clean, report_paths};
 
 /// How long the line may be that a telephone shows of it.
 const TITLE: usize = 200;
