@@ -185,7 +185,7 @@ fn the_reason_of_a_fatal_end_is_told_and_kept() {
     assert_eq!((heard.len(), &document["event"]), (1, &"failed".into()));
     assert!(document["text"].as_str().expect("a text").contains("File too large"), "{document}");
     assert!(document["answers"][0]["run"].as_str().expect("a line").ends_with(" resume"), "{document}");
-    workspace.loa(&["status"]).exits(0).prints("the last session ended by an error: ");
+    workspace.loa(&["status"]).exits(2).prints("the last session ended by an error: ");
 }
 
 #[test]

@@ -97,6 +97,10 @@ impl Teller {
     /// Whatever happened, each end is told at last, or of no interest any more.
     pub(super) fn tell_all(&self) {
         self.deliver_until_taken();
+        // Another command comes by.
+        if self.truth.borrow_mut().post.bool() {
+            self.deliver(true);
+        }
         let Some(recorded) = self.recorded() else { return };
         if let Some(lost) = self.untold(&recorded.envelopes) {
             self.truth.borrow_mut().breaks(format!("nobody is ever told of event {lost}"));
