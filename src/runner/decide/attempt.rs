@@ -104,7 +104,9 @@ fn last_words(attempt: &Attempt) -> Option<String> {
 /// The last line, or its end where it is long: what went wrong stands there. A line that is written over, such as that of a
 /// progress bar, ends where it begins anew.
 fn last_line(text: &str) -> Option<String> {
-    let line = text.rsplit(['\n', '\r']).map(str::trim).find(|line| !line.is_empty())?;
+    // Colours and cursors are for the terminal of whoever wrote them, and not for those of its readers.
+    let plain = anstream::adapter::strip_str(text).to_string();
+    let line = plain.rsplit(['\n', '\r']).map(str::trim).find(|line| !line.is_empty())?;
     let too_many = line.chars().count().saturating_sub(LAST_WORDS);
     Some(if too_many == 0 { line.to_owned() } else { line.chars().skip(too_many).collect() })
 }

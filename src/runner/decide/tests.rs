@@ -364,6 +364,7 @@ fn last_words_are_those_of_either_stream_of_the_gate_or_of_the_agent() {
         (with(one(), words("", ""), false, None), "exit 1"),
         (with(one(), words("2 failed\n\n", ""), false, None), "exit 1: 2 failed"),
         (with(one(), words("", "no\n"), false, None), "exit 1: no"),
+        (with(one(), words("", "\u{1b}[31mno\u{1b}[0m\n\u{1b}[0m\n"), false, None), "exit 1: no"),
         (with(one(), words("2 failed\n", "a warning\n"), false, None), "exit 1: a warning (standard output: 2 failed)"),
         (with(one(), words("same\n", "same\n"), false, None), "exit 1: same"),
         (with(one(), words("1\n", ""), false, None), "exit 1: 1"),
