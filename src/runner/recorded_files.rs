@@ -198,6 +198,7 @@ fn words(role: PinnedRole) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system::files::{self, Privacy};
 
     fn file(role: PinnedRole, path: &str, sha256: Option<&str>) -> PinnedFile {
         PinnedFile { role, path: path.into(), sha256: sha256.map(str::to_owned) }
@@ -228,8 +229,8 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         let root = place.path();
         for name in ["tests/a/one", "tests/two", "Makefile", "src/tests/no", ".git/tests", ".loa-run/x"] {
-            std::fs::create_dir_all(root.join(name).parent().expect("a parent")).expect("made");
-            std::fs::write(root.join(name), name).expect("written");
+            files::ensure_folder(root.join(name).parent().expect("a parent")).expect("made");
+            files::replace(&root.join(name), name.as_bytes(), Privacy::Shared).expect("written");
         }
         std::os::unix::fs::symlink("/etc/hostname", root.join("tests/link")).expect("linked");
         let plan = Plan::new(Vec::new()).expect("a plan");
@@ -246,8 +247,8 @@ mod tests {
         assert_eq!(protected(&["*"]).expect("few"), ["Makefile"]);
         assert_eq!(protected(&["missing", "**/no"]).expect("few"), ["src/tests/no"]);
         assert!(protected(&["a["]).expect_err("no glob").to_string().contains("runtime.protects: `a[` is no glob"));
-        let big = std::fs::File::create(root.join("tests/big")).expect("made");
-        big.set_len(MOST_BYTES + 1).expect("sparse");
+        let big = vec![0; usize::try_from(MOST_BYTES).expect("small") + 1];
+        files::replace(&root.join("tests/big"), &big, Privacy::Shared).expect("written");
         let refused = protected(&["tests/**"]).expect_err("too big");
         assert!(crate::diag::in_one_line(&refused).contains("longer than the 8388608 bytes"), "{refused}");
     }

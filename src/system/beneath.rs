@@ -84,15 +84,16 @@ pub fn downward(path: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::files::Privacy;
     use super::*;
 
     #[test]
     fn no_link_leads_out_and_nothing_but_a_regular_file_is_read() {
         let place = tempfile::tempdir().expect("a folder");
         let root = place.path().join("workspace");
-        std::fs::create_dir_all(root.join("sub")).expect("made");
-        std::fs::write(place.path().join("secret"), "secret").expect("written");
-        std::fs::write(root.join("sub/file"), "text").expect("written");
+        files::ensure_folder(&root.join("sub")).expect("made");
+        files::replace(&place.path().join("secret"), b"secret", Privacy::Shared).expect("written");
+        files::replace(&root.join("sub/file"), b"text", Privacy::Shared).expect("written");
         for (to, name) in [("../secret", "out"), ("sub", "folder"), ("sub/file", "inside"), ("..", "up")] {
             std::os::unix::fs::symlink(to, root.join(name)).expect("linked");
         }
@@ -104,10 +105,10 @@ mod tests {
             assert_eq!(text(name), None, "{name}");
         }
         assert!(read(&root, Path::new("sub/file"), 3).is_err(), "longer than allowed");
-        let all = files(&root, Path::new(""), &[], 100).expect("readable").expect("few");
+        let all = super::files(&root, Path::new(""), &[], 100).expect("readable").expect("few");
         assert_eq!(all, [PathBuf::from("sub/file")], "links are not followed");
-        assert_eq!(files(&root, Path::new(""), &["sub"], 100).expect("readable"), Some(Vec::new()));
-        assert_eq!(files(&root, Path::new(""), &[], 3).expect("readable"), None);
+        assert_eq!(super::files(&root, Path::new(""), &["sub"], 100).expect("readable"), Some(Vec::new()));
+        assert_eq!(super::files(&root, Path::new(""), &[], 3).expect("readable"), None);
         for (path, down) in [("./a/./b", Some("a/b")), ("../a", None), ("/a", None), (".", None), ("a/../b", None)] {
             assert_eq!(downward(Path::new(path)), down.map(PathBuf::from), "{path}");
         }

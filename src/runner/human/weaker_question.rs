@@ -3,9 +3,9 @@
 use super::resolve::owned;
 use crate::contract::EscalationTrigger;
 use crate::events::{Event, RunStatus};
+use crate::runner::RunError;
 use crate::runner::decide::{Cause, call_human};
 use crate::runner::session::new_session;
-use crate::runner::{Call, RunError};
 use crate::store::{Layout, Place, report_paths, write_report};
 use crate::system::clock;
 
@@ -14,7 +14,7 @@ use crate::system::clock;
 ///
 /// # Errors
 /// [`RunError`]: a run works here, another call waits for its answer, or something cannot be read or written.
-pub fn ask_about_weaker(layout: &Layout, place: &Place, weaker: &[String], code: &str) -> Result<Call, RunError> {
+pub fn ask_about_weaker(layout: &Layout, place: &Place, weaker: &[String], code: &str) -> Result<(), RunError> {
     let (mut journal, _) = owned(layout, place)?;
     let state = journal.state();
     if let Some(pending) = state.pending.clone().filter(|_| !state.asks_about_weaker()) {
@@ -27,7 +27,7 @@ pub fn ask_about_weaker(layout: &Layout, place: &Place, weaker: &[String], code:
     }
     let asked = state.asks_about_weaker();
     if asked && state.weaker.as_ref().is_some_and(|question| question.code == code) {
-        return Ok(Call::pending(state, layout).expect("a call waits for its answer"));
+        return Ok(());
     }
     let now = clock::now().wall();
     if asked {
@@ -45,7 +45,8 @@ pub fn ask_about_weaker(layout: &Layout, place: &Place, weaker: &[String], code:
     let cause = Cause { trigger: EscalationTrigger::Manual, phase, active: None, reason, approval: false };
     let (number, event) = call_human(state, &session, &cause, now);
     journal.record(now, event)?;
-    let state = journal.state();
-    write_report(layout, state.reports.get(&number).expect("the event that was journaled holds it"), number)?;
-    Ok(Call::pending(state, layout).expect("a call was just journaled"))
+    if let Some(report) = journal.state().reports.get(&number) {
+        write_report(layout, report, number)?;
+    }
+    Ok(())
 }
