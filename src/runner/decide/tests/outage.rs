@@ -4,8 +4,8 @@ use super::*;
 use crate::events::{Outage, Waiting};
 
 /// What is journaled when the provider is found out of order, or why the run does not wait.
-fn waits_for(step: Step) -> Result<Outage, Stop> {
-    match step {
+fn waits_for(decided: Step) -> Result<Outage, Stop> {
+    match decided {
         Step::Record(events) => match &events[..] {
             [Event::OutageMet(outage)] => Ok(outage.clone()),
             other => panic!("{other:?}"),
