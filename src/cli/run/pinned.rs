@@ -242,7 +242,7 @@ fn agreed(
     code: Option<&str>,
 ) -> Result<Vec<String>, Failure> {
     let digests = files.iter().filter_map(|pinned| pinned.file.sha256.as_deref()).collect::<Vec<_>>().join(" ");
-    let expected = PinnedFile::digest(&format!("{}\n{digests}", weaker.join("\n")))[..8].to_owned();
+    let expected = PinnedFile::digest(format!("{}\n{digests}", weaker.join("\n")))[..8].to_owned();
     if weaker.is_empty() {
         return Ok(vec!["the configuration was taken anew; no gate, approval or bound got weaker by it".to_owned()]);
     }
