@@ -28,6 +28,7 @@ mod pinned;
 mod readme;
 mod remediation;
 mod secrets;
+mod service;
 mod status;
 mod subfolder;
 mod sweep;

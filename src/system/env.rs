@@ -44,6 +44,12 @@ pub fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
 }
 
+/// The number of the user whose process this is.
+#[must_use]
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// The folder of the user's configurations: `XDG_CONFIG_HOME` when it is an absolute path, else `.config` in the home
 /// folder.
 #[must_use]

@@ -17,6 +17,7 @@ pub mod orphans;
 pub mod output;
 pub mod process;
 pub mod scratch;
+pub mod service_manager;
 pub mod signals;
 pub mod sleep;
 pub mod sweep;

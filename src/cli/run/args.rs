@@ -7,6 +7,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand};
 use super::agent::{AgentVerb, agent_help};
 use super::backends::{BACKENDS_HELP, BackendsVerb};
 use super::log::LogArgs;
+use super::service::{SERVICE_HELP, ServiceVerb};
 use crate::cli::exit::SHARED_CODES;
 use crate::config::{Override, built_in};
 use crate::contract::{Phase, ResolutionAction};
@@ -222,6 +223,12 @@ pub(super) enum Verb {
         #[arg(long, value_name = "HASH")]
         head: Option<String>,
     },
+    /// Have systemd go on with the run after a crash or a reboot
+    #[command(after_help = SERVICE_HELP, disable_help_subcommand = true)]
+    Service {
+        #[command(subcommand)]
+        verb: ServiceVerb,
+    },
     /// Ask one agent, outside of a run
     #[command(after_help = agent_help(), disable_help_subcommand = true)]
     Agent {
@@ -347,6 +354,7 @@ Examples:
   loa-run config --explain            see where each value comes from
   loa-run report                      see what happened: .loa-run/report.html
   loa-run runs                        list the executions of this workspace
+  loa-run service install --start     go on after a crash or a reboot
   loa-run agent run \"What is this?\"  ask one agent, outside of a run
   loa-run backends                    see which agents there are
 

@@ -23,6 +23,7 @@ use super::pinned::{Files, Resumed, Wish, all_taken, planned_for_resume};
 use super::refusal::{of_prompt, of_run};
 use super::report::{escalations, report};
 use super::runs::{prune, runs};
+use super::service::service;
 use super::show::{plan_json, plan_text, print_json};
 use super::terminal::Terminal;
 use super::try_out::try_out;
@@ -58,7 +59,7 @@ pub fn run() -> ExitStatus {
     })
 }
 
-fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
+pub(super) fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
     // It happens in a folder of its own, whatever the current one is.
     if let Verb::Try(wish) = &args.command {
         return try_out(wish, args.json);
@@ -108,6 +109,7 @@ fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
         Verb::Runs => runs(&here, args.json),
         Verb::Prune { older_than, keep, dry_run } => prune(here, *older_than, *keep, *dry_run, args.json),
         Verb::Journal { execution, head } => journal(&here, execution.as_deref(), head.as_deref(), args.json),
+        Verb::Service { verb } => service(&here, verb, args),
         Verb::Agent { verb } => agent(&here, verb, args),
         Verb::Backends { verb } => backends::backends(&here, verb.as_ref(), args),
         Verb::Init { ignore, backend } => init(&here, *ignore, backend.as_deref(), args),

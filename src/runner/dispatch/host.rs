@@ -26,6 +26,7 @@ use crate::runner::{Backends, Bounds, Plan, RunError};
 use crate::store::{self, Layout, Place};
 use crate::system::clock::{self, Moment};
 use crate::system::guard::Guard;
+use crate::system::service_manager::ServiceManager;
 use crate::system::{git, orphans, sweep};
 
 /// This host.
@@ -42,6 +43,7 @@ pub(super) struct Host<'a> {
     guard: Option<Rc<RefCell<Guard>>>,
     /// The guard is gone, and that was said.
     is_unguarded: bool,
+    manager: ServiceManager,
     inbox: Inbox,
     stops: Option<mpsc::UnboundedSender<Stop>>,
     /// Of the phase that is at work; none between phases.
@@ -70,6 +72,7 @@ impl<'a> Host<'a> {
             program,
             guard: None,
             is_unguarded: false,
+            manager: ServiceManager::of_environment(),
             inbox,
             stops: None,
             span: Span::none(),
@@ -106,6 +109,7 @@ impl Ports for Host<'_> {
         let host = |source| RunError::Host { what: "start the guard process", source };
         let guard = Guard::start(&self.program, (SESSION_VARIABLE, self.session.as_str())).map_err(host)?;
         self.guard = Some(Rc::new(RefCell::new(guard)));
+        self.manager.ready();
         Ok(swept)
     }
 
@@ -146,6 +150,8 @@ impl Ports for Host<'_> {
     }
 
     fn look_after(&mut self) -> Option<String> {
+        // Here: whoever owns the execution comes by with every step that it takes.
+        self.manager.alive();
         let mut guard = self.guard.as_ref()?.borrow_mut();
         let renewed = guard.renew();
         guard.watch_orphans();
@@ -201,8 +207,12 @@ impl Ports for Host<'_> {
     }
 
     fn event(&mut self, envelope: &Envelope, state: &State) {
-        if matches!(envelope.event, Event::StageConcluded { .. }) {
-            self.span = Span::none();
+        match &envelope.event {
+            Event::StageConcluded { .. } => self.span = Span::none(),
+            Event::AttemptStarted { phase, attempt, of, .. } => {
+                self.manager.status(&format!("{phase}: attempt {attempt} of {of}"));
+            }
+            _ => {}
         }
         self.listener.event(envelope, state);
     }

@@ -8,6 +8,7 @@ use std::process::Stdio;
 
 use super::output::Cut;
 use super::{Running, Talk};
+use crate::system::service_manager;
 
 /// A program with its arguments, environment and folder. Unless it is talked with, its standard input is empty. Both outputs
 /// are piped to us.
@@ -156,6 +157,9 @@ impl Command {
         command.args(&self.arguments);
         if !self.inherit {
             command.env_clear();
+        }
+        for name in service_manager::VARIABLES {
+            command.env_remove(name);
         }
         for (name, value) in &self.environment {
             match value {

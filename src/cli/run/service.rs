@@ -1,0 +1,369 @@
+//! `loa-run service`: has the user's service manager look after the run of a workspace.
+//!
+//! `unit` is the text; this writes it, and asks `systemctl --user` and `loginctl` for the rest. The unit starts
+//! `loa-run service run`, which goes on with what is unfinished, and with nothing else.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use serde_json::{Value, json};
+
+use super::args::LoaRun;
+use super::commands::{command, program, runtime};
+use super::given::Here;
+use super::needs::find;
+use super::show::print_json;
+use super::unit::{Parts, Unit, environment_file, is_ours, unit};
+use crate::cli::console::{print, say};
+use crate::cli::{ExitStatus, Failure};
+use crate::events::RunStatus;
+use crate::system::disk::Kind;
+use crate::system::env;
+use crate::system::files::{self, FileError, Privacy};
+use crate::system::process::{Command, ProcessExit, capture};
+use crate::system::service_manager::ServiceManager;
+
+/// How long a service manager may take. To stop a service takes as long as its stages take to end.
+const PATIENCE: Duration = Duration::from_mins(4);
+const LONGEST: usize = 64 * 1024;
+
+/// Variables that the unit keeps as they are when it is written: where things lie. None of them is a secret.
+const KEPT: [&str; 9] = [
+    "PATH",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_STATE_HOME",
+    "LOA_RUN_STATE",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+];
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ServiceVerb {
+    /// Write a systemd user unit for this workspace, and enable it
+    Install {
+        /// A file of NAME=value lines that the run is given, such as keys; it must be yours alone (mode 0600). One that was
+        /// named before stays
+        #[arg(long, value_name = "FILE")]
+        env_file: Option<PathBuf>,
+        /// Start it now: what is unfinished goes on, and where there was no run yet, one begins
+        #[arg(long)]
+        start: bool,
+        /// Let your services run while you are not logged in (`loginctl enable-linger`)
+        #[arg(long)]
+        linger: bool,
+        /// Print the unit, and change nothing
+        #[arg(long, visible_alias = "print")]
+        dry_run: bool,
+    },
+    /// Start it, such as after an answer
+    Start,
+    /// Show what the service manager knows of it
+    Status,
+    /// Stop it, disable it, and take the unit away; the run stays as it is
+    Remove {
+        /// Say what would be removed, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// What the unit starts: go on with an unfinished run, or begin the first
+    Run,
+}
+
+pub(super) const SERVICE_HELP: &str = "\
+Examples:
+  loa-run service install --print     see the unit
+  loa-run service install --start     from now on, and after every reboot
+  loa-run service install --env-file ~/.config/loa-run/keys
+                                      with keys that stand in no unit
+  loa-run service status
+  loa-run resolve fix_and_resume && loa-run service start
+                                      answer a call, and let it go on
+  loa-run service remove
+
+The unit goes on with an unfinished run. It begins one where there was none,
+never behind one that is finished. 1 is tried again after two minutes; after 2
+nothing happens until you have answered.";
+
+/// What the unit of this workspace is, and where it lies.
+struct Service<'a> {
+    here: &'a Here,
+    json: bool,
+    unit: Unit,
+    path: PathBuf,
+}
+
+pub(super) fn service(here: &Here, verb: &ServiceVerb, args: &LoaRun) -> Result<ExitStatus, Failure> {
+    if let Some(first) = args.overrides.first() {
+        let failure = Failure::new(ExitStatus::Usage, format!("{} says nothing to a service", first.origin));
+        return Err(failure.hint("put it into .loa.config.yaml; a run that was begun with it goes on with it"));
+    }
+    if matches!(verb, ServiceVerb::Run) {
+        return as_service(here, args);
+    }
+    let env_file = if let ServiceVerb::Install { env_file, .. } = verb { env_file.as_deref() } else { None };
+    let mut service = Service::of(here, env_file, args.json)?;
+    if let Some(kept) = service.kept_env_file().filter(|_| env_file.is_none()) {
+        service = Service::of(here, Some(&kept), args.json)?;
+    }
+    match verb {
+        ServiceVerb::Install { start, linger, dry_run, .. } => service.install(*start, *linger, *dry_run),
+        ServiceVerb::Start => service.start(),
+        ServiceVerb::Status => service.status(),
+        ServiceVerb::Remove { dry_run } => service.remove(*dry_run),
+        ServiceVerb::Run => unreachable!("a run needs no unit"),
+    }
+}
+
+impl<'a> Service<'a> {
+    fn of(here: &'a Here, env_file: Option<&Path>, json: bool) -> Result<Self, Failure> {
+        let program = program()?;
+        let text = |path: &Path| path.to_str().map(str::to_owned).ok_or_else(|| not_text(path));
+        let (program, workspace) = (text(&program)?, text(here.layout.workspace())?);
+        let env_file = env_file.map(private).transpose()?;
+        let env_file = env_file.as_deref().map(text).transpose()?;
+        let variables: Vec<(String, String)> =
+            KEPT.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name)?))).collect();
+        let parts = Parts {
+            program: &program,
+            workspace: &workspace,
+            variables: &variables,
+            environment_file: env_file.as_deref(),
+        };
+        let unit = unit(parts).map_err(|error| {
+            Failure::new(ExitStatus::Usage, error)
+                .hint("rename it, or write a unit by hand that runs `loa-run service run`")
+        })?;
+        let no_home = || Failure::new(ExitStatus::NoInput, "neither HOME nor XDG_CONFIG_HOME says where units lie");
+        let path = env::config_home().ok_or_else(no_home)?.join("systemd/user").join(&unit.name);
+        Ok(Self { here, json, unit, path })
+    }
+
+    fn install(&self, start: bool, linger: bool, dry_run: bool) -> Result<ExitStatus, Failure> {
+        let earlier = self.earlier()?;
+        let differs = earlier.as_deref() != Some(self.unit.text.as_str());
+        if dry_run {
+            let document =
+                json!({ "unit": self.unit.name, "path": self.path, "text": self.unit.text, "changes": differs });
+            return self.told(&document, &format!("# {}\n{}", self.path.display(), self.unit.text));
+        }
+        self.manager()?;
+        if differs {
+            self.write()?;
+        }
+        self.systemctl(&["daemon-reload"])?;
+        self.systemctl(&["enable", &self.unit.name])?;
+        let lingers = if linger { self.enable_linger()? } else { self.lingers() };
+        if start {
+            let _ = self.systemctl(&["reset-failed", &self.unit.name]);
+            self.systemctl(&["start", "--no-block", &self.unit.name])?;
+        }
+        let name = &self.unit.name;
+        let document = json!({
+            "unit": name, "path": self.path, "changed": differs, "enabled": true, "started": start, "linger": lingers,
+        });
+        let written = if differs { "written" } else { "as it was" };
+        let text = [
+            format!("{}: {written}, enabled\n", self.path.display()),
+            match start {
+                true => format!("started; see it: `loa-run status`, `journalctl --user -u {name}`\n"),
+                false => format!("start it now: `systemctl --user start {name}`\n"),
+            },
+            if lingers == Some(true) { String::new() } else { UNTIL_LINGERING.to_owned() },
+        ];
+        self.told(&document, &text.concat())
+    }
+
+    fn start(&self) -> Result<ExitStatus, Failure> {
+        let name = &self.unit.name;
+        self.manager()?;
+        if self.earlier()?.is_none() {
+            let failure = Failure::new(ExitStatus::NoInput, format!("{} is not there", self.path.display()));
+            return Err(failure.hint("`loa-run service install --start` writes it first"));
+        }
+        // Whoever asks wants it now, however often it was started before.
+        let _ = self.systemctl(&["reset-failed", name]);
+        self.systemctl(&["start", "--no-block", name])?;
+        self.told(&json!({ "unit": name, "started": true }), &format!("started: {name}\n"))
+    }
+
+    fn status(&self) -> Result<ExitStatus, Failure> {
+        let there = files::kind(&self.path).is_some();
+        let ours = there && self.earlier().is_ok();
+        let manager = self.manager().ok().and_then(|_| self.systemctl(&["show", &self.unit.name, SHOWN]).ok());
+        let known: serde_json::Map<String, Value> = manager
+            .iter()
+            .flat_map(|text| text.lines())
+            .filter_map(|line| line.split_once('='))
+            .map(|(key, value)| (key.to_owned(), json!(value)))
+            .collect();
+        let lingers = self.lingers();
+        let mut text = match (there, ours) {
+            (true, true) => format!("{}: installed\n", self.path.display()),
+            (true, false) => format!("{}: there, and not written by loa-run\n", self.path.display()),
+            (false, _) => format!("{}: not installed; `loa-run service install` writes it\n", self.path.display()),
+        };
+        text.extend(known.iter().map(|(key, value)| format!("  {key}: {}\n", value.as_str().unwrap_or_default())));
+        if manager.is_none() {
+            text.push_str("  the user's systemd says nothing of it\n");
+        }
+        let manager = manager.map(|_| Value::Object(known));
+        let document = json!({
+            "unit": self.unit.name, "path": self.path, "installed": ours, "manager": manager, "linger": lingers,
+        });
+        self.told(&document, &text)?;
+        Ok(if ours { ExitStatus::Success } else { ExitStatus::NoInput })
+    }
+
+    fn remove(&self, dry_run: bool) -> Result<ExitStatus, Failure> {
+        let (name, there) = (&self.unit.name, self.earlier()?.is_some());
+        if dry_run || !there {
+            let text = if there { "would be removed" } else { "is not there" };
+            let document = json!({ "unit": name, "path": self.path, "removed": false, "there": there });
+            return self.told(&document, &format!("{} {text}\n", self.path.display()));
+        }
+        let has_manager = self.manager().is_ok();
+        if has_manager {
+            self.systemctl(&["disable", "--now", name])?;
+        }
+        let link = self.path.with_file_name("default.target.wants").join(name);
+        for path in [&link, &self.path] {
+            if files::kind(path).is_some() {
+                files::remove(path).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
+            }
+        }
+        if has_manager {
+            self.systemctl(&["daemon-reload"])?;
+        }
+        let document = json!({ "unit": name, "path": self.path, "removed": true, "there": false });
+        self.told(
+            &document,
+            &format!("{}: stopped, disabled and removed; the run stays as it is\n", self.path.display()),
+        )
+    }
+
+    /// The file with secrets that the unit names which is there.
+    fn kept_env_file(&self) -> Option<PathBuf> {
+        environment_file(&self.earlier().ok().flatten()?).map(PathBuf::from)
+    }
+
+    /// The unit that is there; one that somebody else wrote is refused.
+    fn earlier(&self) -> Result<Option<String>, Failure> {
+        let read = match files::kind(&self.path) {
+            None => return Ok(None),
+            Some(Kind::File) => files::read(&self.path, 1 << 20),
+            Some(_) => Ok(Vec::new()),
+        };
+        let bytes = read.map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if is_ours(&text) {
+            return Ok(Some(text));
+        }
+        let message = format!("{} was not written by loa-run, and is left as it is", self.path.display());
+        Err(Failure::new(ExitStatus::WriteFailed, message).hint("move it away, and try again"))
+    }
+
+    fn write(&self) -> Result<(), Failure> {
+        let failed = |error: FileError| Failure::new(ExitStatus::WriteFailed, error);
+        self.path.parent().map_or(Ok(()), files::ensure_folder).map_err(failed)?;
+        files::write_durably(&self.path, self.unit.text.as_bytes(), Privacy::Shared).map_err(failed)
+    }
+
+    /// Whether there is a systemd to ask.
+    fn manager(&self) -> Result<String, Failure> {
+        let missing = || {
+            let message = "`systemctl` is not here: `loa-run service` knows systemd alone, neither launchd nor another";
+            Failure::new(ExitStatus::NoInput, message)
+                .hint("have whatever starts programs here run `loa-run --workspace DIR service run`, such as `@reboot` in your crontab: exit 1 may be tried again, 2 needs a human")
+                .hint("`loa-run service install --print` shows the unit")
+        };
+        find("systemctl", self.here.layout.workspace()).ok_or_else(missing)
+    }
+
+    fn systemctl(&self, arguments: &[&str]) -> Result<String, Failure> {
+        let words: Vec<&str> = ["--user"].into_iter().chain(arguments.iter().copied()).collect();
+        said("systemctl", &words)?.map_err(|why| {
+            let failure = Failure::new(ExitStatus::TryAgain, format!("`systemctl {}` failed: {why}", words.join(" ")));
+            failure.hint("it needs your own systemd: log in as yourself (no `su`), or `loginctl enable-linger` and set XDG_RUNTIME_DIR=/run/user/$(id -u)")
+        })
+    }
+
+    /// Whether the user's services run while nobody is logged in; `None` where nobody says.
+    fn lingers(&self) -> Option<bool> {
+        find("loginctl", self.here.layout.workspace())?;
+        let user = env::user_id().to_string();
+        let said = said("loginctl", &["show-user", &user, "--property=Linger", "--value"]).ok()?.ok()?;
+        Some(said.trim() == "yes")
+    }
+
+    fn enable_linger(&self) -> Result<Option<bool>, Failure> {
+        let user = env::user_id().to_string();
+        let failed =
+            |why: String| Failure::new(ExitStatus::TryAgain, format!("`loginctl enable-linger` failed: {why}"));
+        said("loginctl", &["enable-linger", &user])?.map_err(failed)?;
+        Ok(Some(true))
+    }
+
+    fn told(&self, document: &Value, text: &str) -> Result<ExitStatus, Failure> {
+        if self.json { print_json(document) } else { print(text) }?;
+        Ok(ExitStatus::Success)
+    }
+}
+
+const UNTIL_LINGERING: &str =
+    "it ends with your last session, and starts with your next one, until you `loginctl enable-linger`\n";
+const SHOWN: &str = "--property=ActiveState,SubState,UnitFileState,Result,NRestarts,ExecMainStatus,StatusText";
+
+/// What a program says, or why it failed.
+fn said(program: &str, arguments: &[&str]) -> Result<Result<String, String>, Failure> {
+    let command = Command::new(program).args(arguments).env("SYSTEMD_PAGER", "").env("SYSTEMD_COLORS", "0");
+    let captured = runtime()?.block_on(capture(&command, LONGEST, PATIENCE));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    Ok(match captured.exit {
+        _ if captured.timed_out => Err(format!("it took longer than {} s", PATIENCE.as_secs())),
+        ProcessExit::Exited(0) => Ok(text(&captured.stdout)),
+        ProcessExit::Exited(code) => Err(format!("exit {code}: {}", text(&captured.stderr))),
+        ProcessExit::Signalled(signal) => Err(format!("signal {signal}")),
+        ProcessExit::SpawnFailed(error) => Err(error.to_string()),
+    })
+}
+
+/// A file that may hold keys, which nobody else may read.
+fn private(path: &Path) -> Result<PathBuf, Failure> {
+    let failed = |source| Failure::new(ExitStatus::NoInput, FileError { action: "read", path: path.into(), source });
+    let path = path.canonicalize().map_err(failed)?;
+    let data = path.metadata().map_err(failed)?;
+    let others = data.mode() & 0o077;
+    if data.is_file() && others == 0 && data.uid() == env::user_id() {
+        return Ok(path);
+    }
+    let message = format!("{} may hold keys, and is not a file that you alone may read", path.display());
+    Err(Failure::new(ExitStatus::Usage, message).hint(format!("chmod 600 {}", path.display())))
+}
+
+fn not_text(path: &Path) -> Failure {
+    Failure::new(ExitStatus::Usage, format!("{} is not UTF-8, and cannot stand in a unit", path.display()))
+}
+
+/// What the unit starts: goes on with what is unfinished, or begins the first execution, and does nothing else.
+fn as_service(here: &Here, args: &LoaRun) -> Result<ExitStatus, Failure> {
+    // Whatever comes of it: we were started, and say the rest by our exit code.
+    ServiceManager::of_environment().ready();
+    let verb = match here.present()?.map(|state| state.status) {
+        None => "run",
+        Some(over @ (RunStatus::Completed | RunStatus::Aborted)) => {
+            let word = over.as_str();
+            say(format_args!("loa-run: the last run is {word}; a service begins no other one, `loa-run run` does"));
+            return Ok(ExitStatus::Success);
+        }
+        Some(_) => "resume",
+    };
+    let mut typed = LoaRun::try_parse_from(["loa-run", verb]).expect("both are commands that need nothing else");
+    typed.workspace = Some(here.layout.workspace().to_path_buf());
+    typed.json = args.json;
+    command(&typed)
+}
