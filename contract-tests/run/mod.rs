@@ -9,6 +9,7 @@ mod artifacts;
 mod bad_input;
 mod calls;
 mod configuration;
+mod container;
 mod context;
 mod core;
 mod crash;
