@@ -155,12 +155,12 @@ impl<'a> Service<'a> {
         if differs {
             self.write()?;
         }
-        self.systemctl(&["daemon-reload"])?;
-        self.systemctl(&["enable", &self.unit.name])?;
-        let lingers = if linger { self.enable_linger()? } else { self.lingers() };
+        systemctl(&["daemon-reload"])?;
+        systemctl(&["enable", &self.unit.name])?;
+        let lingers = if linger { enable_linger()? } else { self.lingers() };
         if start {
-            let _ = self.systemctl(&["reset-failed", &self.unit.name]);
-            self.systemctl(&["start", "--no-block", &self.unit.name])?;
+            let _ = systemctl(&["reset-failed", &self.unit.name]);
+            systemctl(&["start", "--no-block", &self.unit.name])?;
         }
         let name = &self.unit.name;
         let document = json!({
@@ -169,9 +169,10 @@ impl<'a> Service<'a> {
         let written = if differs { "written" } else { "as it was" };
         let text = [
             format!("{}: {written}, enabled\n", self.path.display()),
-            match start {
-                true => format!("started; see it: `loa-run status`, `journalctl --user -u {name}`\n"),
-                false => format!("start it now: `systemctl --user start {name}`\n"),
+            if start {
+                format!("started; see it: `loa-run status`, `journalctl --user -u {name}`\n")
+            } else {
+                format!("start it now: `systemctl --user start {name}`\n")
             },
             if lingers == Some(true) { String::new() } else { UNTIL_LINGERING.to_owned() },
         ];
@@ -186,15 +187,15 @@ impl<'a> Service<'a> {
             return Err(failure.hint("`loa-run service install --start` writes it first"));
         }
         // Whoever asks wants it now, however often it was started before.
-        let _ = self.systemctl(&["reset-failed", name]);
-        self.systemctl(&["start", "--no-block", name])?;
+        let _ = systemctl(&["reset-failed", name]);
+        systemctl(&["start", "--no-block", name])?;
         self.told(&json!({ "unit": name, "started": true }), &format!("started: {name}\n"))
     }
 
     fn status(&self) -> Result<ExitStatus, Failure> {
         let there = files::kind(&self.path).is_some();
         let ours = there && self.earlier().is_ok();
-        let manager = self.manager().ok().and_then(|_| self.systemctl(&["show", &self.unit.name, SHOWN]).ok());
+        let manager = self.manager().ok().and_then(|_| systemctl(&["show", &self.unit.name, SHOWN]).ok());
         let known: serde_json::Map<String, Value> = manager
             .iter()
             .flat_map(|text| text.lines())
@@ -228,7 +229,7 @@ impl<'a> Service<'a> {
         }
         let has_manager = self.manager().is_ok();
         if has_manager {
-            self.systemctl(&["disable", "--now", name])?;
+            systemctl(&["disable", "--now", name])?;
         }
         let link = self.path.with_file_name("default.target.wants").join(name);
         for path in [&link, &self.path] {
@@ -237,7 +238,7 @@ impl<'a> Service<'a> {
             }
         }
         if has_manager {
-            self.systemctl(&["daemon-reload"])?;
+            systemctl(&["daemon-reload"])?;
         }
         let document = json!({ "unit": name, "path": self.path, "removed": true, "there": false });
         self.told(
@@ -284,28 +285,12 @@ impl<'a> Service<'a> {
         find("systemctl", self.here.layout.workspace()).ok_or_else(missing)
     }
 
-    fn systemctl(&self, arguments: &[&str]) -> Result<String, Failure> {
-        let words: Vec<&str> = ["--user"].into_iter().chain(arguments.iter().copied()).collect();
-        said("systemctl", &words)?.map_err(|why| {
-            let failure = Failure::new(ExitStatus::TryAgain, format!("`systemctl {}` failed: {why}", words.join(" ")));
-            failure.hint("it needs your own systemd: log in as yourself (no `su`), or `loginctl enable-linger` and set XDG_RUNTIME_DIR=/run/user/$(id -u)")
-        })
-    }
-
     /// Whether the user's services run while nobody is logged in; `None` where nobody says.
     fn lingers(&self) -> Option<bool> {
         find("loginctl", self.here.layout.workspace())?;
         let user = env::user_id().to_string();
         let said = said("loginctl", &["show-user", &user, "--property=Linger", "--value"]).ok()?.ok()?;
         Some(said.trim() == "yes")
-    }
-
-    fn enable_linger(&self) -> Result<Option<bool>, Failure> {
-        let user = env::user_id().to_string();
-        let failed =
-            |why: String| Failure::new(ExitStatus::TryAgain, format!("`loginctl enable-linger` failed: {why}"));
-        said("loginctl", &["enable-linger", &user])?.map_err(failed)?;
-        Ok(Some(true))
     }
 
     fn told(&self, document: &Value, text: &str) -> Result<ExitStatus, Failure> {
@@ -317,6 +302,22 @@ impl<'a> Service<'a> {
 const UNTIL_LINGERING: &str =
     "it ends with your last session, and starts with your next one, until you `loginctl enable-linger`\n";
 const SHOWN: &str = "--property=ActiveState,SubState,UnitFileState,Result,NRestarts,ExecMainStatus,StatusText";
+
+/// Asks the user's own systemd.
+fn systemctl(arguments: &[&str]) -> Result<String, Failure> {
+    let words: Vec<&str> = ["--user"].into_iter().chain(arguments.iter().copied()).collect();
+    said("systemctl", &words)?.map_err(|why| {
+        let failure = Failure::new(ExitStatus::TryAgain, format!("`systemctl {}` failed: {why}", words.join(" ")));
+        failure.hint("it needs your own systemd: log in as yourself (no `su`), or `loginctl enable-linger` and set XDG_RUNTIME_DIR=/run/user/$(id -u)")
+    })
+}
+
+fn enable_linger() -> Result<Option<bool>, Failure> {
+    let user = env::user_id().to_string();
+    let failed = |why: String| Failure::new(ExitStatus::TryAgain, format!("`loginctl enable-linger` failed: {why}"));
+    said("loginctl", &["enable-linger", &user])?.map_err(failed)?;
+    Ok(Some(true))
+}
 
 /// What a program says, or why it failed.
 fn said(program: &str, arguments: &[&str]) -> Result<Result<String, String>, Failure> {
