@@ -54,12 +54,7 @@ impl State {
             Event::WeakerAsked { code } => {
                 self.weaker = Some(WeakerQuestion { code: code.clone(), agreed: false });
             }
-            Event::WeakerWithdrawn => {
-                if self.asks_about_weaker() {
-                    (self.pending, self.status) = (None, RunStatus::Resolved);
-                }
-                self.weaker = None;
-            }
+            Event::WeakerWithdrawn => self.weaker_withdrawn(),
             Event::SessionEnded { end } => self.session_ended(end),
             Event::SessionDied { .. } => {
                 self.is_at_work = false;
@@ -109,12 +104,7 @@ impl State {
             Event::Resolved { escalation, resolution, unguarded } => {
                 self.resolved(envelope, *escalation, resolution, *unguarded);
             }
-            Event::CheckpointAdopted { checkpoint } => {
-                // What failed runs again, and whoever did not know how far it came knows no more now.
-                let is_done = checkpoint.exit_code == PhaseExit::Success;
-                self.active.retain(|_, active| active.phase != checkpoint.phase || !is_done);
-                self.put(checkpoint);
-            }
+            Event::CheckpointAdopted { checkpoint } => self.adopted(checkpoint),
             Event::PhaseReopened { phase } => {
                 self.reopened.insert(*phase);
                 self.due = None;
@@ -125,9 +115,7 @@ impl State {
                 self.active.clear();
             }
             Event::OutboxOpened { base, carried } => {
-                let outbox = self.outbox.get_or_insert_with(Outbox::default);
-                outbox.base.clone_from(base);
-                carried.iter().cloned().for_each(|message| outbox.push(message));
+                self.outbox.get_or_insert_with(Outbox::default).open(base.as_ref(), carried);
             }
             Event::ExecutionStarted { .. }
             | Event::ExecutionTakenOver { .. }
@@ -176,6 +164,21 @@ impl State {
         *newest = attempt.max(*newest);
         (active.attempt, active.is_running, active.pause) = (attempt, true, None);
         active.began.get_or_insert(envelope.at);
+    }
+
+    /// A question about a weaker configuration is not waited for any more.
+    fn weaker_withdrawn(&mut self) {
+        if self.asks_about_weaker() {
+            (self.pending, self.status) = (None, RunStatus::Resolved);
+        }
+        self.weaker = None;
+    }
+
+    fn adopted(&mut self, checkpoint: &Checkpoint) {
+        // What failed runs again, and whoever did not know how far it came knows no more now.
+        let is_done = checkpoint.exit_code == PhaseExit::Success;
+        self.active.retain(|_, active| active.phase != checkpoint.phase || !is_done);
+        self.put(checkpoint);
     }
 
     /// An attempt has an outcome.

@@ -148,8 +148,14 @@ impl Outbox {
         }
     }
 
+    /// Begins with what the execution before has not told yet.
+    pub(super) fn open(&mut self, base: Option<&String>, carried: &[Message]) {
+        self.base = base.cloned();
+        carried.iter().cloned().for_each(|message| self.push(message));
+    }
+
     /// Queues a message.
-    pub(super) fn push(&mut self, message: Message) {
+    fn push(&mut self, message: Message) {
         self.messages.push(message);
         let over = self.messages.len().saturating_sub(MOST);
         self.messages.drain(..over);

@@ -185,7 +185,9 @@ fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> R
         Engine::begin(request, interrupts, &mut terminal)
     };
     let ended = engine.and_then(|engine| runtime.block_on(engine.run()));
-    ended.iter().for_each(|Ended { end, .. }| terminal.part(end));
+    if let Ok(Ended { end, .. }) = &ended {
+        terminal.part(end);
+    }
     // All of it is shown before anything else is said.
     drop(terminal);
     // Whoever interrupted a run knows of it, and wants to get away.

@@ -31,7 +31,7 @@ fn deliverer(here: &Here, settings: &Settings) -> Deliverer {
 /// Delivers what is queued, and says who was not told. Never a reason for a command to fail.
 pub(super) fn tell(deliverer: Deliverer, runtime: &Runtime) {
     match run(deliverer, runtime, false) {
-        Ok(delivered) => delivered.left.iter().filter(|it| it.was_tried).for_each(|left| say(untold(left))),
+        Ok(told) => told.left.iter().filter(|it| it.was_tried).for_each(|left| say(untold(left))),
         // Whoever works on it delivers it.
         Err(RunError::Store(StoreError::Lock(LockError::Held { .. }))) => {}
         Err(error) => say(format_args!("loa-run: nobody else was told: {}", of_run(error).text())),
@@ -71,13 +71,13 @@ fn untold(left: &Undelivered) -> String {
 /// `loa-run notify`.
 pub(super) fn notify(here: &Here, args: &LoaRun, test: bool, retry: bool) -> Result<ExitStatus, Failure> {
     if test {
-        return try_out(deliverer(here, &settings(here, args)?), args.json);
+        return try_out(&deliverer(here, &settings(here, args)?), args.json);
     }
     let none = || RunError::NoExecution { workspace: here.layout.workspace().to_path_buf() };
     here.present()?.ok_or_else(none).map_err(of_run)?;
-    let deliverer = deliverer(here, &settings_again(here, args)?);
-    has_receivers(&deliverer)?;
-    let delivered = run(deliverer, &runtime()?, retry).map_err(of_run)?;
+    let queue = deliverer(here, &settings_again(here, args)?);
+    has_receivers(&queue)?;
+    let delivered = run(queue, &runtime()?, retry).map_err(of_run)?;
     if args.json {
         let taken = delivered.taken.iter().map(|(receiver, id)| json!({ "receiver": receiver, "message": id }));
         let left = delivered.left.iter().map(|left| {
@@ -106,8 +106,8 @@ fn has_receivers(deliverer: &Deliverer) -> Result<(), Failure> {
 }
 
 /// Sends a test message to everybody.
-fn try_out(deliverer: Deliverer, json: bool) -> Result<ExitStatus, Failure> {
-    has_receivers(&deliverer)?;
+fn try_out(deliverer: &Deliverer, json: bool) -> Result<ExitStatus, Failure> {
+    has_receivers(deliverer)?;
     let id = format!("test-{}", ids::execution(clock::now().wall()));
     let outcomes = runtime()?.block_on(deliverer.test(&id));
     let words = |outcome: &Outcome| match outcome {

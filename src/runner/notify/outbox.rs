@@ -34,6 +34,7 @@ pub enum Outcome {
 }
 
 /// Which message each receiver is to be told now. With `insists` also what is to be tried later, and what was refused.
+#[must_use]
 pub fn due<'a>(
     state: &'a State,
     receivers: &'a [Receiver],

@@ -246,9 +246,8 @@ mod tests {
             (Peer::of(Some(i32::MAX)), &own, true, false, 3),
             (Peer::of(None), &own, true, true, 3),
         ] {
-            let against = |speaker: &Speaker| match is_inside {
-                true => speaker.runs_another(judge),
-                false => Some("it lives elsewhere".to_owned()),
+            let against = |speaker: &Speaker| {
+                if is_inside { speaker.runs_another(judge) } else { Some("it lives elsewhere".to_owned()) }
             };
             let found = (record.admits(&peer, against), record.strangers.len());
             assert_eq!(found, (admitted, strangers), "{peer:?}");
