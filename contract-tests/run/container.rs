@@ -59,7 +59,7 @@ impl Container {
         let namespace = ["--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"];
         let probe = Command::new("unshare").args(namespace).arg("true").stderr(Stdio::null()).status();
         if !probe.is_ok_and(|status| status.success()) {
-            eprintln!("not observed: this host makes no namespaces of processes");
+            super::host::not_tested("this host makes no namespaces of processes");
             return None;
         }
         let entry = recipe("entrypoint").display().to_string();

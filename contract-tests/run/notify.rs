@@ -193,7 +193,10 @@ fn whoever_is_busy_is_left_alone_as_long_as_it_asks_and_told_the_same_again() {
     let server = Server::start(&["503 Busy\r\nretry-after: 3600", "429 Slow Down\r\nretry-after: 7200", "204 Fine"]);
     let workspace = blocked(&webhook(&server));
     workspace.run().exits(2).says(&["nobody was told by the webhook: status 503", "loa-run notify"]);
-    workspace.loa(&["notify"]).exits(1).says(&["status 503"]);
+    let left: Value = serde_json::from_str(&workspace.loa(&["notify", "--json"]).exits(1).stdout).expect("JSON");
+    let again: jiff::Timestamp = left["left"][0]["again_at"].as_str().expect("a time").parse().expect("a time");
+    let queued = workspace.recorded().expect("a journal").state.outbox.expect("opened").messages[0].at;
+    assert!(again.duration_since(queued).as_secs() >= 3600, "{left}");
     workspace.resume().exits(2);
     assert_eq!(server.heard().len(), 1, "it asked for an hour");
     workspace.loa(&["notify", "--retry"]).exits(1).says(&["status 429"]);

@@ -35,7 +35,7 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        for child in &mut self.0 {
+        if let Some(child) = &mut self.0 {
             let _ = child.kill();
             let _ = child.wait();
         }

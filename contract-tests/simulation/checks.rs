@@ -252,7 +252,7 @@ impl Truth {
             }
             Event::AttemptEnded { exit: Some(_), .. }
             | Event::SessionEnded { end: RunEnd::Paused { pause: Pause::Outage { .. } } } => {
-                (self.outage, self.first_outage) = (None, None)
+                (self.outage, self.first_outage) = (None, None);
             }
             Event::PhaseReopened { phase } => drop(self.done.remove(phase)),
             Event::CheckpointAdopted { checkpoint } => {

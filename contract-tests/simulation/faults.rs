@@ -135,8 +135,9 @@ fn charges_outages(state: &State, live: &Live, rules: &Rules, phase: Phase, reas
     let step = outage(state, live, rules, phase, reason, chance);
     let Step::Record(mut events) = step else { return step };
     let (attempt, now) = (state.next_attempt(phase), live.now().wall());
-    let (stage, failure, reason) = (None, None, reason.to_owned());
-    events.push(Event::BackedOff { phase, stage, attempt, failure, reason, delay_ms: 0, not_before: now });
+    let reason = reason.to_owned();
+    let charged = Event::BackedOff { phase, stage: None, attempt, failure: None, reason, delay_ms: 0, not_before: now };
+    events.push(charged);
     Step::Record(events)
 }
 
