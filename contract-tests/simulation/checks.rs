@@ -52,7 +52,8 @@ impl Truth {
         if state.outage_of(phase).is_some() {
             self.count("outages that outlived a session");
             self.asks(&mut job);
-        } else {
+        } else if state.outage.as_ref().is_none_or(|outage| outage.phase == phase) {
+            // The provider of another phase is waited for when that phase is next.
             self.outage = None;
         }
         self.job = Some(job);
@@ -250,6 +251,8 @@ impl Truth {
                     self.succeeded.remove(&phase);
                 }
             }
+            Event::AttemptEnded { phase, exit: Some(_), .. }
+                if self.outage.is_some_and(|(waiting, _)| waiting != *phase) => {}
             Event::AttemptEnded { exit: Some(_), .. }
             | Event::SessionEnded { end: RunEnd::Paused { pause: Pause::Outage { .. } } } => {
                 (self.outage, self.first_outage) = (None, None);

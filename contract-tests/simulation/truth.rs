@@ -225,8 +225,9 @@ impl Truth {
         }
         let left = until.since(self.moment());
         let Some(job) = self.job.take() else {
-            // What is left of the wait that a dead session began is nobody's time.
-            if self.outage.is_some() {
+            // What is left of the wait that a dead session began is nobody's time; a pause before a retry is the run's.
+            let backs_off = self.not_before.values().any(|until| *until > self.steady);
+            if self.outage.is_some() && !backs_off {
                 self.pass(left);
             } else {
                 self.pass_charged(left);
