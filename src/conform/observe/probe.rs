@@ -95,8 +95,9 @@ pub fn probe(arguments: &[String]) -> u8 {
 
 /// Obeys until an order ends it; a judge that is gone is an error too.
 fn obey(socket: &Path, phase: &str) -> io::Result<u8> {
-    // The judge hands over a line for us alone; see `speaker.rs`.
-    let stream = UnixStream::from(take_one(&UnixStream::connect(socket)?)?);
+    // Open as long as we live, which is what it says. The judge hands over a line for us alone; see `speaker.rs`.
+    let connection = UnixStream::connect(socket)?;
+    let stream = UnixStream::from(take_one(&connection)?);
     let mut judge = BufReader::new(&stream);
     say(&stream, &hello(phase))?;
     loop {

@@ -1,7 +1,7 @@
 //! The judge's side of the probes' socket: decides what each attempt of a phase does, and stamps its start and its end.
 //!
-//! An attempt ends when its socket closes, that is when its process is gone, whatever the probe was told. The other side is
-//! `conform/probe.rs`.
+//! An attempt ends when the connection that its probe opened closes, that is when its process is gone, whatever the probe was
+//! told. The other side is `conform/probe.rs`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -110,11 +110,11 @@ impl Stage {
             return;
         }
         let Ok((line, number)) = self.own_line(&stream).await else { return };
-        let Ok(socket) = line.as_fd().try_clone_to_owned() else {
+        let Ok(socket) = stream.as_fd().try_clone_to_owned() else {
             return self.record().fail("no descriptor is left for a probe");
         };
         let (lines, orders) = line.into_split();
-        let mut probe = Probe { lines: BufReader::new(lines).lines(), orders, peer };
+        let mut probe = Probe { connection: stream, lines: BufReader::new(lines).lines(), orders, peer };
         let Some(hello) = probe.hello().await else { return };
         let against = |speaker: &Speaker| {
             let elsewhere = self.is_elsewhere(speaker);
@@ -333,6 +333,9 @@ impl Stage {
 
 /// One connected probe.
 struct Probe {
+    /// What it opened itself, and nobody else holds: its end is that of the probe. That of its line is not, for what the judge
+    /// starts meanwhile may hold the other end until it is a program of its own.
+    connection: UnixStream,
     lines: Lines<BufReader<OwnedReadHalf>>,
     orders: OwnedWriteHalf,
     /// Its process, as the kernel tells it.
@@ -361,6 +364,16 @@ impl Probe {
 
     /// Waits until its process is gone. May be dropped and called again.
     async fn gone(&mut self) {
-        while let Ok(Some(_)) = self.lines.next_line().await {}
+        loop {
+            let read = match self.connection.readable().await {
+                Ok(()) => self.connection.try_read(&mut [0; 64]),
+                Err(_) => return,
+            };
+            match read {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+        }
     }
 }
