@@ -1,6 +1,8 @@
 //! What goes wrong in a story, and the case that makes it happen. A plot is what is drawn, varied and shrunk; the case is
 //! made of it.
 
+mod twice;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -39,8 +41,8 @@ pub struct Plot {
     incidents: Vec<Incident>,
     /// What phases print, drawn under this seed; nothing when absent.
     words: Option<u64>,
-    /// Whether the run is resumed once more when it is over.
-    resumed: bool,
+    /// How often the run is resumed when it is over.
+    resumed: u8,
 }
 
 /// One thing that goes wrong, and what a human answers where one is called.
@@ -228,6 +230,12 @@ impl Plot {
         Self::drawn(&mut rng, wants_a_way).with(&sure)
     }
 
+    /// One in which nothing goes wrong and nobody says anything.
+    #[must_use]
+    pub fn plain() -> Self {
+        Self { incidents: Vec::new(), words: None, resumed: 0 }
+    }
+
     /// The same, in which these are sure to come up.
     fn with(mut self, sure: &[Incident]) -> Self {
         self.incidents.retain(|it| it.kind != Kind::OutOfTime && sure.iter().all(|sure| sure.phase != it.phase));
@@ -252,7 +260,7 @@ impl Plot {
 
     /// As [`Plot::draw`], with or without what a manifest may lack the way for.
     fn drawn(rng: &mut Rng, wants_a_way: bool) -> Self {
-        let mut plot = Self { incidents: Vec::new(), words: Some(rng.u64(..)), resumed: rng.u8(0..5) < 2 };
+        let mut plot = Self { incidents: Vec::new(), words: Some(rng.u64(..)), resumed: u8::from(rng.u8(0..5) < 2) };
         for &phase in Phase::ALL {
             for _ in 0..[0, 0, 0, 0, 1, 1, 1, 2][rng.usize(0..8)] {
                 plot.incidents.push(incident(rng, phase, wants_a_way));
@@ -277,7 +285,7 @@ impl Plot {
             // A phase's own incidents stay in their order.
             plot.incidents.sort_by_key(|it| it.phase);
         }
-        plot.resumed ^= rng.u8(0..8) == 0;
+        plot.resumed ^= u8::from(rng.u8(0..8) == 0);
         plot
     }
 
@@ -300,8 +308,8 @@ impl Plot {
                 smaller.push(plot);
             }
         }
-        if self.resumed {
-            smaller.push(Self { resumed: false, ..self.clone() });
+        if self.resumed > 0 {
+            smaller.push(Self { resumed: 0, ..self.clone() });
         }
         if self.words.is_some() {
             smaller.push(Self { words: None, ..self.clone() });
@@ -321,7 +329,8 @@ impl Plot {
         let limits = [("soft", SOFT_LIMIT), ("hard", HARD_LIMIT)].into_iter().filter(|_| fills);
         let limits =
             limits.map(|(which, tokens)| (format!("autonomous_agent.context.{which}_limit_tokens"), json!(tokens)));
-        let again = if self.resumed { "; it is resumed once more" } else { "" };
+        let again =
+            ["", "; it is resumed once more"].get(usize::from(self.resumed)).unwrap_or(&"; it is resumed twice more");
         Case {
             id: id.to_owned(),
             clause: "EXIT-001".to_owned(),
@@ -341,7 +350,7 @@ impl Plot {
     /// or may be done. Where the runtime is met in a phase, that is the first attempt of the phase in a step. Two failures in
     /// a row would be one, which might call a human.
     fn happening(&self) -> Vec<Incident> {
-        let mut over = BTreeSet::new();
+        let (mut over, mut opened) = (BTreeSet::new(), BTreeSet::new());
         let mut happening: Vec<Incident> = Vec::new();
         for incident in &self.incidents {
             let retried = happening.last().is_some_and(|it| it.phase == incident.phase && !it.kind.ends_the_step());
@@ -355,15 +364,19 @@ impl Plot {
             let never_passes = happening.iter().any(|it| it.kind == Kind::NeverPasses);
             let answer = lasting(incident, never_passes);
             happening.push(Incident { answer, ..*incident });
-            if incident.kind.leaves_it_open() {
+            if incident.kind.leaves_it_open() && answer != ResolutionAction::Reset {
                 over.insert(incident.phase);
+                opened.insert(incident.phase);
             }
             match answer {
                 _ if incident.kind == Kind::OutOfTime => break,
                 _ if !incident.kind.calls_a_human() => {}
                 ResolutionAction::Abort => break,
                 ResolutionAction::SkipPhase => drop(over.insert(incident.phase)),
-                ResolutionAction::Reset | ResolutionAction::FixAndResume => {}
+                // Whatever was done or passed over is not; which attempt of a phase comes next is known unless it may have
+                // been done.
+                ResolutionAction::Reset => over.retain(|phase| opened.contains(phase)),
+                ResolutionAction::FixAndResume => {}
             }
         }
         happening
@@ -407,7 +420,7 @@ impl Plot {
                 _ => {}
             }
         }
-        steps.extend(self.resumed.then(|| Step::Resume(Drive::default())));
+        steps.extend((0..self.resumed).map(|_| Step::Resume(Drive::default())));
         steps.truncate(MOST_STEPS);
         steps
     }
@@ -561,7 +574,7 @@ mod tests {
         let smaller = plot.smaller();
         assert!(smaller.len() > plot.incidents.len());
         assert!(smaller.iter().all(|it| *it != plot && it.incidents.len() <= plot.incidents.len()));
-        let nothing = Plot { incidents: Vec::new(), words: None, resumed: false };
+        let nothing = Plot { incidents: Vec::new(), words: None, resumed: 0 };
         assert!(nothing.smaller().is_empty());
         assert_eq!(nothing.case("x").steps, [Step::Run(Drive::default())]);
     }

@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::mutant::{Cause, Deed, Mutant};
-use crate::conform::observe::{AttemptSeen, FileSeen, Observation, ProcessEnd, ReportSeen, StepSeen};
+use super::deeds::{self, Row};
+use super::documents::{Checkpoint, Report, spoil};
+use super::mutant::{About, Cause, Chance, Deed, Field, Mutant};
+use crate::conform::observe::{AttemptSeen, FileSeen, Observation, OutputLine, ProcessEnd, ReportSeen, StepSeen};
 use crate::conform::spec::{Act, Case, Drive, Knob, Rule, Step};
 use crate::contract::{Phase, ResolutionAction};
 
@@ -37,10 +39,10 @@ impl Reading {
 pub(super) enum Fault {
     /// It breaks this rule once, after it kept it so often.
     Slip(Rule, usize),
-    /// It does this when it comes up.
-    Mutant(Mutant),
-    /// It does everything that this rule is about, whenever it can.
-    Compound(Rule),
+    /// It does this when it comes up, which it does so often.
+    Mutant(Mutant, usize),
+    /// It does everything that this is about, whenever it can.
+    Compound(About),
 }
 
 /// A runtime in memory, which is told a story and leaves what would have been seen of it.
@@ -52,8 +54,8 @@ pub(super) struct Player {
     pub(super) slipped: bool,
     /// How often what its mutant is about came up.
     came_up: usize,
-    /// What any mutant could have done here, of a runtime without a fault.
-    pub(super) chances: BTreeSet<(Deed, Cause, Phase)>,
+    /// What any mutant could have done here, of a runtime without a fault, and how often.
+    pub(super) chances: BTreeMap<Chance, usize>,
     /// The checkpoints that lie on the disk, where a mutant has others there than the runtime believes.
     spoilt: BTreeMap<Phase, Spoilt>,
     /// Whether a phase hangs in which nobody kills the runtime, or the other way round: it left the path of the story.
@@ -76,12 +78,21 @@ pub(super) struct Player {
     /// Time ran out: what happens then is not known.
     over: bool,
     supplied: BTreeMap<Phase, Vec<Value>>,
-    /// Why a human was called in this step.
-    trigger: Option<&'static str>,
+    /// When the checkpoint of each phase was written.
+    written: BTreeMap<Phase, u64>,
+    /// How a human was called in this step.
+    call: Call,
     audits: usize,
     pub(super) seen: Observation,
     now: u64,
 }
+
+/// The rules of the model about a report, and the field that each is about.
+const REPORT_RULES: [(Rule, Field); 3] = [
+    (Rule::ReportNamesPhase, Field::ReportPhase),
+    (Rule::ReportNamesExecution, Field::ReportExecution),
+    (Rule::ReportIsTrue, Field::Phases),
+];
 
 /// What is wrong with a checkpoint that lies on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +104,17 @@ enum Spoilt {
     Execution,
     /// The last decision that the phase supplied is not there.
     Decisions,
+    /// Something else is wrong with a field.
+    Field(Field, Deed),
+}
+
+/// How a human is called.
+#[derive(Debug, Default)]
+struct Call {
+    report: Option<Value>,
+    says: Vec<String>,
+    /// The code that it ends with, where that is wrong.
+    code: Option<i32>,
 }
 
 /// How a phase ended.
@@ -117,7 +139,7 @@ impl Player {
             fault,
             slipped: false,
             came_up: 0,
-            chances: BTreeSet::new(),
+            chances: BTreeMap::new(),
             spoilt: BTreeMap::new(),
             script: case.phases.clone(),
             attempts: BTreeMap::new(),
@@ -132,9 +154,10 @@ impl Player {
             open: None,
             over: false,
             supplied: BTreeMap::new(),
-            trigger: None,
+            written: BTreeMap::new(),
+            call: Call::default(),
             audits: 0,
-            seen: Observation::default(),
+            seen: Observation { initial_backoff: case.knobs.get(&Knob::InitialBackoff).copied(), ..<_>::default() },
             now: 0,
         };
         for (number, step) in case.steps.iter().enumerate() {
@@ -182,10 +205,13 @@ impl Player {
         match answer {
             ResolutionAction::SkipPhase => {
                 self.codes.insert(phase, 0);
+                self.written.insert(phase, self.now);
+                self.spoilt.remove(&phase);
                 self.skipped.insert(phase);
             }
             ResolutionAction::Reset => {
                 self.codes.clear();
+                self.spoilt.clear();
                 self.skipped.clear();
                 self.execution += 1;
                 self.open = None;
@@ -202,19 +228,40 @@ impl Player {
 
     /// Whether its mutant does this here.
     fn does(&mut self, deed: Deed, cause: Cause, phase: Phase) -> bool {
+        self.does_to(None, deed, cause, phase)
+    }
+
+    /// Whether its mutant does this to a field here.
+    fn does_to(&mut self, field: Option<Field>, deed: Deed, cause: Cause, phase: Phase) -> bool {
+        let chance = Chance { deed, field, cause, phase };
         if self.fault.is_none() && !self.over {
-            self.chances.insert((deed, cause, phase));
+            *self.chances.entry(chance).or_default() += 1;
         }
         let does = match self.fault {
-            Some(Fault::Mutant(mutant)) if !self.over && mutant.is_about(deed, cause, phase) => {
+            Some(Fault::Mutant(mutant, times)) if !self.over && mutant.is_about(chance) => {
                 self.came_up += 1;
-                mutant.which.holds(self.came_up)
+                mutant.which.holds(self.came_up, times)
             }
-            Some(Fault::Compound(rule)) => !self.over && Mutant::is_of(rule, deed, cause),
+            Some(Fault::Compound(about)) => !self.over && about.has(chance),
             _ => false,
         };
         self.slipped |= does;
         does
+    }
+
+    /// What its mutant does to a field of a document that is written here.
+    fn spoils(&mut self, of_a_report: bool, document: &Value, cause: Cause, phase: Phase) -> Option<(Field, Deed)> {
+        let rows = deeds::rows().filter(|row| row.cause == cause);
+        let asked = rows.filter_map(|Row { field, deed, .. }| Some((field?, deed)));
+        // What was right before is known where it is written.
+        let asked = asked.filter(|(field, deed)| field.is_of_a_report() == of_a_report && *deed != Deed::Stale);
+        let meant = |mutant: &Mutant, it: &(Field, Deed)| (mutant.field, mutant.deed) == (Some(it.0), it.1);
+        let fault = self.fault;
+        let asked = asked.filter(|it| !matches!(fault, Some(Fault::Mutant(mutant, _)) if !meant(&mutant, it)));
+        // Nothing is lost where there was nothing.
+        let is_null = |field: Field| document.pointer(field.pointer()).is_none_or(Value::is_null);
+        let asked: Vec<(Field, Deed)> = asked.filter(|(field, _)| !is_null(*field)).collect();
+        asked.into_iter().find(|(field, deed)| self.does_to(Some(*field), *deed, cause, phase))
     }
 
     /// What follows in a mutant, where `lawful` would: the phase that starts, if any does.
@@ -305,8 +352,8 @@ impl Player {
                 let lawful = phase.next().filter(|_| self.slips(Rule::UnstartableHalts));
                 at = match lawful.or_else(|| self.follows(Cause::Unstartable, phase, None)) {
                     // It cannot be started, however often.
-                    Some(again) if again == phase => return self.calls(phase, 127),
-                    None => return self.calls(phase, 127),
+                    Some(again) if again == phase => return self.calls(Cause::Unstartable, phase, 2),
+                    None => return self.calls(Cause::Unstartable, phase, 2),
                     other => other,
                 };
                 continue;
@@ -340,7 +387,7 @@ impl Player {
             };
             at = self.follows(cause, phase, next);
             if at.is_none() && code != 0 {
-                return self.calls(phase, code);
+                return self.calls(cause, phase, code);
             }
             if at.is_none() && next.is_some() {
                 return ProcessEnd::Exited(2);
@@ -351,7 +398,7 @@ impl Player {
 
     /// A human is called in the phase: what starts all the same.
     fn met(&mut self, phase: Phase, rule: Rule, trigger: &'static str) -> Option<Phase> {
-        (self.trigger, self.open) = (Some(trigger), Some(phase));
+        self.open = Some(phase);
         let cause = match rule {
             Rule::HaltCalls => Cause::Halted,
             Rule::OverflowCalls => Cause::Overflow,
@@ -363,12 +410,10 @@ impl Player {
         if let Some(other) = self.follows(cause, phase, None) {
             return Some(other);
         }
-        if self.does(Deed::NoReport, cause, phase) {
-            self.trigger = None;
+        if !self.reading.lets_it_end {
+            self.notes_failure(phase, 2);
         }
-        if self.does(Deed::WrongTrigger, cause, phase) {
-            self.trigger = Some("same_issue");
-        }
+        self.call(cause, phase, trigger);
         self.over |= rule == Rule::TimeCalls;
         self.called = Some(phase);
         None
@@ -377,6 +422,7 @@ impl Player {
     /// The phase is done, and its checkpoint is written.
     fn concludes(&mut self, phase: Phase) {
         self.spoilt.remove(&phase);
+        self.written.insert(phase, self.now);
         let deeds =
             [Deed::NoCheckpoint, Deed::WrongCode, Deed::OtherExecution, Deed::LosesDecision, Deed::LateCheckpoint];
         let done = deeds.into_iter().find(|deed| self.does(*deed, Cause::Done, phase));
@@ -388,9 +434,66 @@ impl Player {
             Some(Deed::WrongCode) => Some(Spoilt::Code),
             Some(Deed::OtherExecution) => Some(Spoilt::Execution),
             Some(_) => Some(Spoilt::Decisions),
-            None => None,
+            None => self.spoils_checkpoint(Cause::Done, phase),
         };
         self.spoilt.extend(spoilt.map(|spoilt| (phase, spoilt)));
+    }
+
+    fn spoils_checkpoint(&mut self, cause: Cause, phase: Phase) -> Option<Spoilt> {
+        let code = self.codes.get(&phase).copied().unwrap_or_default();
+        let document = self.checkpoint(phase, code, Vec::new()).document();
+        self.spoils(false, &document, cause, phase).map(|(field, deed)| Spoilt::Field(field, deed))
+    }
+
+    fn checkpoint(&self, phase: Phase, code: i64, decisions: Vec<Value>) -> Checkpoint {
+        let at = self.written.get(&phase).copied().unwrap_or_default();
+        Checkpoint { phase, execution: self.execution.to_string(), code, at, decisions }
+    }
+
+    /// Calls a human, as far as its mutant does.
+    fn call(&mut self, cause: Cause, phase: Phase, trigger: &'static str) {
+        if self.does(Deed::NoReport, cause, phase) || cause == Cause::Exhausted && self.slips(Rule::ExhaustedCalls) {
+            return;
+        }
+        let trigger = if self.does(Deed::WrongTrigger, cause, phase) { "same_issue" } else { trigger };
+        let mut written: Vec<(u64, Checkpoint)> = Vec::new();
+        for (phase, code) in self.codes.clone() {
+            let decisions = self.supplied.get(&phase).cloned().unwrap_or_default();
+            let checkpoint = self.checkpoint(phase, code, decisions);
+            written.push((checkpoint.at, checkpoint));
+        }
+        written.sort_by_key(|(at, _)| *at);
+        let report = Report {
+            execution: self.execution.to_string(),
+            trigger,
+            phase,
+            at: self.now,
+            done: Phase::ALL.iter().copied().filter(|done| self.is_done(*done)).collect(),
+            checkpoints: written.iter().map(|(_, checkpoint)| checkpoint.document()).collect(),
+        };
+        let mut document = report.document();
+        for (rule, field) in REPORT_RULES {
+            // Which execution it is can be told from a checkpoint alone.
+            let is_asked = rule != Rule::ReportNamesExecution || !report.done.is_empty();
+            if is_asked && self.slips(rule) {
+                document = spoil(document, field, Deed::OfAnother);
+            }
+        }
+        if let Some((field, deed)) = self.spoils(true, &document, cause, phase) {
+            document = spoil(document, field, deed);
+        }
+        if let [.., older, newest] = report.checkpoints.as_slice()
+            && older != newest
+            && self.does_to(Some(Field::LastCheckpoint), Deed::Stale, cause, phase)
+        {
+            document["state"]["last_checkpoint"] = older.clone();
+        }
+        let told = format!("{phase} needs a human: {trigger}");
+        let says = (!self.does(Deed::TellsNobody, cause, phase)).then_some(told);
+        let breaks = self.does(Deed::BreaksDown, cause, phase);
+        let breakdown = breaks.then(|| "Traceback (most recent call last):".to_owned());
+        let code = self.does(Deed::EndsWrong, cause, phase).then_some(1);
+        self.call = Call { report: Some(document), says: says.into_iter().chain(breakdown).collect(), code };
     }
 
     fn ends(&mut self) -> ProcessEnd {
@@ -450,10 +553,23 @@ impl Player {
         phase.next().filter(|_| self.slips(halts))
     }
 
-    fn calls(&mut self, phase: Phase, code: i64) -> ProcessEnd {
+    /// Writes the checkpoint of a phase that is not done.
+    fn notes_failure(&mut self, phase: Phase, code: i64) {
         self.codes.insert(phase, code);
+        self.now += 1;
+        self.written.insert(phase, self.now);
+        self.spoilt.remove(&phase);
+    }
+
+    fn calls(&mut self, cause: Cause, phase: Phase, code: i64) -> ProcessEnd {
+        self.notes_failure(phase, code);
+        let is_missing = cause == Cause::Exhausted
+            && (self.does(Deed::NoCheckpoint, cause, phase) || self.slips(Rule::ExhaustedCheckpoint));
+        let spoilt = if is_missing { Some(Spoilt::Missing) } else { self.spoils_checkpoint(cause, phase) };
+        self.spoilt.extend(spoilt.map(|spoilt| (phase, spoilt)));
+        self.call(cause, phase, if cause == Cause::Exhausted { "no_progress" } else { "manual" });
         self.called = Some(phase);
-        ProcessEnd::Exited(2)
+        ProcessEnd::Exited(self.call.code.unwrap_or(2))
     }
 
     fn attempt(&mut self, step: usize, phase: Phase, drive: &Drive) -> End {
@@ -536,16 +652,20 @@ impl Player {
         let is = |phase: &Phase, spoilt: Spoilt| self.spoilt.get(phase) == Some(&spoilt);
         codes.retain(|phase, _| !is(phase, Spoilt::Missing) && !is(phase, Spoilt::Late));
         let file = |(phase, code): (Phase, i64)| {
-            let is_other = others.contains(&phase) || is(&phase, Spoilt::Execution);
-            let execution = if is_other { format!("other-{phase}") } else { self.execution.to_string() };
             let mut decisions = supplied.get(&phase).cloned().unwrap_or_default();
             if is(&phase, Spoilt::Decisions) {
                 decisions.pop();
             }
             let code = if is(&phase, Spoilt::Code) { 2 } else { code };
-            let fields =
-                json!({ "phase": phase, "exit_code": code, "execution_id": execution, "decisions": decisions });
-            (format!("{phase}.yaml"), FileSeen { text: fields.to_string(), modified: 0 })
+            let mut checkpoint = self.checkpoint(phase, code, decisions);
+            if others.contains(&phase) || is(&phase, Spoilt::Execution) {
+                checkpoint.execution = format!("other-{phase}");
+            }
+            let document = match self.spoilt.get(&phase) {
+                Some(Spoilt::Field(field, deed)) => spoil(checkpoint.document(), *field, *deed),
+                _ => checkpoint.document(),
+            };
+            (format!("{phase}.yaml"), FileSeen { text: document.to_string(), modified: checkpoint.at * 1000 })
         };
         codes.into_iter().map(file).collect()
     }
@@ -581,10 +701,12 @@ impl Player {
             }
         }
         let checkpoints = self.on_disk(codes, &supplied, &others);
-        let (argv, output) = Default::default();
-        let report =
-            |trigger: &str| ReportSeen { path: String::new(), document: json!({ "trigger": trigger }), at: self.now };
-        let reports = self.trigger.take().map(report).into_iter().collect();
+        let argv = Vec::new();
+        let call = std::mem::take(&mut self.call);
+        let says = |text: String| OutputLine { at: self.now, stream: "stderr".to_owned(), text };
+        let output = call.says.into_iter().map(says).collect();
+        let report = |document: Value| ReportSeen { path: "report.yaml".to_owned(), document, at: self.now };
+        let reports = call.report.map(report).into_iter().collect();
         let (started, ended, verb) = (self.now, self.now + 1, verb.to_owned());
         let (laid, edited, workspace) = (BTreeMap::new(), None, 0);
         self.now += 1;
