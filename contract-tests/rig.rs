@@ -196,6 +196,89 @@ fn whoever_speaks_from_outside_of_the_chamber_is_no_phase() {
     assert!(seen.strangers[0].command.contains("preflight"), "{:?}", seen.strangers);
 }
 
+/// A library that the loader loads beforehand runs inside of the judge's own program, and could speak as it.
+#[test]
+fn a_phase_into_which_a_runtime_loads_code_of_its_own_is_none() {
+    let rig = Rig::new(
+        r#"command=$(plan "$1" | sed -n '1s/^[a-z]* //p'); LD_PRELOAD="$(dirname "$0")/inside.so" "$command"; "$command""#,
+    );
+    let (source, library) = (rig.place.path().join("inside.c"), rig.place.path().join("inside.so"));
+    std::fs::write(&source, "__attribute__((constructor)) static void begin(void) {}\n").expect("written");
+    let made = std::process::Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(library).arg(source).status();
+    assert!(made.expect("who builds this has a C compiler").success());
+    let seen = rig.see(&json!({}), &run());
+    assert_eq!((phases(&seen), seen.strangers.len()), (vec!["preflight"], 1), "{:?}", seen.strangers);
+    let told = &seen.strangers[0].command;
+    assert!(told.contains("__phase") && told.contains("it runs code of ") && told.contains("inside.so"), "{told}");
+}
+
+/// The kernel says who connected, and not who speaks: what became the judge's program only then left the line to another one.
+#[test]
+fn a_line_that_was_opened_before_its_program_became_the_judges_is_no_phases() {
+    let rig = Rig::new(
+        r#"
+        command=$(plan "$1" | sed -n '1s/^[a-z]* //p')
+        socket=$(sed -n "s/.* __phase '\([^']*\)' .*/\1/p" "$command")
+        program=$(sed -n "s/^exec '\([^']*\)' .*/\1/p" "$command")
+        python3 - "$socket" "$program" <<'PYTHON'
+import json, os, socket, sys, time
+ours, theirs = socket.socketpair()
+child = os.fork()
+if child == 0:
+    judge = socket.socket(socket.AF_UNIX)
+    socket.send_fds(theirs, [b"x"], [judge.fileno()])
+    judge.set_inheritable(True)
+    judge.connect(sys.argv[1])
+    os.execv(sys.argv[2], [sys.argv[2], "__phase", "--sleep"])
+_, connections, _, _ = socket.recv_fds(ours, 1, 1)
+judge = socket.socket(fileno=connections[0])
+while True:
+    try: _, lines, _, _ = socket.recv_fds(judge, 1, 1); break
+    except OSError: time.sleep(0.001)
+if not lines: sys.exit()
+line = socket.socket(fileno=lines[0])
+while "__phase" not in open(f"/proc/{child}/cmdline").read():
+    time.sleep(0.001)
+line.sendall(json.dumps({"phase": "preflight", "cwd": "/", "env": {}}).encode() + b"\n")
+line.recv(1000)
+os.kill(child, 9)
+PYTHON"#,
+    );
+    let seen = rig.see(&json!({}), &run());
+    assert_eq!((phases(&seen).len(), seen.strangers.len()), (0, 1), "{:?} {:?}", seen.strangers, said(&seen, 0));
+    // It is seen when it connects, unless it becomes the judge's program before the judge has looked.
+    let told = &seen.strangers[0].command;
+    assert!(
+        ["it runs another program", "a line that another program opened"].iter().any(|why| told.contains(why)),
+        "{told}"
+    );
+}
+
+/// A tracer can have a phase do something else than it is ordered. Held by its tracer, it is none.
+#[test]
+fn a_phase_that_a_runtime_traces_is_none() {
+    let rig = Rig::new(
+        r#"
+        command=$(plan "$1" | sed -n '1s/^[a-z]* //p')
+        python3 - "$command" <<'PYTHON'
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+child = os.fork()
+if child == 0:
+    libc.ptrace(0, 0, 0, 0)
+    os.execv(sys.argv[1], sys.argv[1:])
+while True:
+    _, status = os.waitpid(child, 0)
+    if not os.WIFSTOPPED(status):
+        break
+    libc.ptrace(7, child, None, None)
+PYTHON"#,
+    );
+    let seen = rig.see(&json!({}), &run());
+    assert_eq!((phases(&seen).len(), seen.strangers.len()), (0, 1), "{:?}", seen.strangers);
+    assert!(seen.strangers[0].command.contains("another process traces it"), "{:?}", seen.strangers);
+}
+
 /// Says where its phases speak, and waits until somebody did.
 const TELLS_ITS_SOCKET: &str = r#"
 dir=$(dirname "$0")

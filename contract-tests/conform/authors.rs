@@ -166,3 +166,21 @@ fn a_new_runtime_scores_at_once_and_the_doctor_is_content() {
     let bad = place.path().join("Bad Name");
     conform(&["new-runtime", "--lang", "sh", bad.to_str().expect("UTF-8")]).assert().code(64);
 }
+
+/// Whoever writes a runtime copies these, so they must be what they are called.
+#[test]
+fn the_documents_that_authors_are_shown_are_valid() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("contract-tests/PLUGGING-IN.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let (_, documents) = page.split_once("## The documents, whole").expect("the section");
+    let (documents, _) = documents.split_once("\n## ").expect("the next one");
+    let blocks: Vec<&str> = documents.split("```").skip(1).step_by(2).collect();
+    let kinds = ["checkpoint", "escalation-report", "context-state"];
+    assert_eq!(blocks.len(), kinds.len());
+    for (block, kind) in blocks.iter().zip(kinds) {
+        let mut validate = assert_cmd::Command::new(env!("CARGO_BIN_EXE_loa-validate"));
+        validate.args([kind, "-", "--strict", "--deny-warnings"]);
+        validate.write_stdin(block.strip_prefix("yaml\n").expect("YAML")).assert().code(0);
+        assert!(documents.contains(&format!("schema {kind}`")), "the command that prints the schema of {kind}");
+    }
+}

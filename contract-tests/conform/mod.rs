@@ -195,7 +195,6 @@ fn the_agent_profile_is_asked_for_by_name() {
     shown(&["explain", "CONTROL-001"]).code(0).stdout(contains("SIGINT")).stdout(contains("source: profile"));
     conform(&["explain", "CONTROL-001"]).assert().code(66);
     shown(&["score", "nobody"]).code(66).stderr(contains("no bundled agent `nobody`"));
-    conform(&["score", "--quick"]).assert().code(64).stderr(contains("no quick subset"));
     conform(&["lint", "--profile", "human"]).assert().code(64);
 }
 
@@ -340,6 +339,24 @@ fn what_was_left_out_is_said_and_is_no_success() {
     found.stdout(contains("Only clauses down to MUST")).stdout(contains("Partial 1/1"));
     score(&suite, &["loop", "--level", "nearly"]).assert().code(64);
     score(&suite, &["loop", "--level", "must", "--strict-claims"]).assert().code(3);
+}
+
+/// The quick subset is a part like every other: what it did not run is no rating, and it never takes the place of a whole report.
+#[test]
+fn the_quick_subset_is_a_part_and_says_so() {
+    let suite = suite(&[GOOD, IDLE]);
+    score(&suite, &["loop", "--quick"]).assert().code(3).stderr(contains("no case was selected"));
+    let marked = CASE.replace("clause: X-001", "clause: X-001\nquick: true").replace("x-001-a", "x-001-quick");
+    fs::write(suite.path().join("cases/x-001-quick.yaml"), marked).expect("a case");
+    score(&suite, &["loop"]).assert().code(0).stdout(contains("Full 1/1"));
+    let whole = fs::read(suite.path().join("out/report.json")).expect("the whole report");
+    let found = score(&suite, &["loop", "--quick"]).assert().code(0);
+    let said = String::from_utf8(found.get_output().stdout.clone()).expect("UTF-8");
+    assert!(said.contains("Only the quick subset, and what it presupposes: this is no rating."), "{said}");
+    assert!(said.contains("Partial 1/1") && said.contains("1 pass") && !said.contains("Full 1/1"), "{said}");
+    assert_eq!(fs::read(suite.path().join("out/report.json")).expect("it is there"), whole);
+    assert!(suite.path().join("out/part/report.json").exists());
+    score(&suite, &["idle", "--quick"]).assert().code(1);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -65,6 +65,17 @@ impl Browser {
     /// What a script returns.
     pub(super) fn run(&self, script: &str) -> Value {
         self.post("/execute/sync", &json!({ "script": script, "args": [] }))
+    }
+
+    /// Waits until this holds on the page, which hears of some things a moment later.
+    pub(super) fn waits_for(&self, condition: &str) -> bool {
+        let begun = Instant::now();
+        while self.run(&format!("return {condition}")) != true {
+            if begun.elapsed() > PATIENCE {
+                return false;
+            }
+        }
+        true
     }
 
     /// Presses keys, one after the other.

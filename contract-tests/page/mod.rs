@@ -30,6 +30,7 @@ fn a_person_can_use_the_page() {
     let url = format!("file://{}", page.display());
     browser.open(&url);
     it_filters(&browser);
+    what_it_found_is_shown_and_can_be_sent(&browser, &url);
     it_opens_down_to_the_evidence(&browser);
     it_is_readable_everywhere(&browser);
     it_keeps_to_itself(&browser, &url);
@@ -70,13 +71,39 @@ fn it_filters(browser: &Browser) {
     browser.press(ESCAPE);
 }
 
+/// What is found is in sight, however far down it stands, and the address leads others to the same.
+fn what_it_found_is_shown_and_can_be_sent(browser: &Browser, url: &str) {
+    // As low as on a page of many candidates.
+    browser.run("document.querySelector('main').style.paddingTop = '3000px'; scrollTo(0, 0)");
+    browser.press("/");
+    browser.press("ckpt-010");
+    let below = "const it = document.querySelector('details.clause:not([hidden])').getBoundingClientRect();
+                 const filter = document.getElementById('filter').getBoundingClientRect();
+                 return it.top >= filter.bottom && it.bottom <= innerHeight";
+    assert_eq!(browser.run(below), true, "the first hit is in sight, below the filter");
+    browser.click("#level option[value=SHOULD]");
+    let address = browser.run("return location.hash");
+    assert_eq!(address, "#?q=ckpt-010&level=SHOULD");
+    browser.press(ESCAPE);
+    assert_eq!(browser.run("return location.hash"), "");
+    browser.open("about:blank");
+    browser.open(&format!("{url}#?q=started+TWICE&outcome=fail"));
+    assert_eq!(browser.run(SHOWN), json!(["EXIT-003"]));
+    assert_eq!(browser.run("return document.querySelector('[value=fail]').checked"), true);
+    browser.open(&format!("{url}#?level=MAY"));
+    assert_eq!(browser.run(SHOWN), json!([]), "also where the page is open already");
+    browser.open("about:blank");
+    browser.open(url);
+}
+
 fn it_opens_down_to_the_evidence(browser: &Browser) {
     let visible =
         |selector: &str| browser.run(&format!("return document.querySelector('{selector}').checkVisibility()"));
     let evidence = "[data-o~=fail] dl.check.bad";
     assert_eq!(visible(evidence), false);
     browser.click("a.cell[href=\"#runtime-mine-exit-codes\"]");
-    assert_eq!(visible("[data-o~=fail] summary"), true, "the matrix leads to the column and opens it");
+    let opened = browser.waits_for("document.querySelector('[data-o~=fail] summary').checkVisibility()");
+    assert!(opened, "the matrix leads to the column and opens it");
     browser.run("document.querySelector('#runtime-mine-exit-codes > summary').focus()");
     browser.press(TAB);
     browser.press(TAB);

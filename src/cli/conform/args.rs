@@ -130,7 +130,7 @@ pub(super) struct Score {
     /// Names of bundled runtimes or agents, or manifests of yours
     #[arg(value_name = "NAME|MANIFEST")]
     pub(super) runtimes: Vec<String>,
-    /// Run only the quick subset; agents only
+    /// Run only the quick subset, for a runtime some ten seconds: a part, and so no rating
     #[arg(long)]
     pub(super) quick: bool,
     #[command(flatten)]

@@ -29,9 +29,6 @@ use crate::system::{clock, env, files, ids, isolation};
 const PART: &str = "part";
 
 pub(super) fn score(wish: &Score) -> Result<ExitStatus, Failure> {
-    if wish.quick && wish.place.profile == ProfileName::Runtime {
-        return Err(Failure::new(ExitStatus::Usage, "--quick: the runtime profile has no quick subset"));
-    }
     if wish.hermetic || wish.place.profile == ProfileName::Agent {
         withdraw().map_err(|error| Failure::new(ExitStatus::HarnessFailed, error))?;
     }

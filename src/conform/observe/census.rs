@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 
@@ -21,6 +20,17 @@ pub(super) struct Resident {
 }
 
 impl Resident {
+    /// The living process of a number. One that is dying and has no memory any more does not live.
+    pub(super) fn of(pid: i32) -> Option<Self> {
+        let status = Status::of(pid).filter(|status| status.lives && status.has_memory)?;
+        Some(Self { pid, began: status.began, command: command_line(pid) })
+    }
+
+    /// What tells it from every other process, also from one that gets its number later.
+    pub(super) fn identity(&self) -> (i32, u64) {
+        (self.pid, self.began)
+    }
+
     pub(super) fn seen(&self) -> ProcessSeen {
         ProcessSeen { pid: self.pid.unsigned_abs(), command: self.command.clone() }
     }
@@ -62,56 +72,14 @@ pub(super) fn descends(pid: i32, root: i32) -> bool {
     std::iter::successors(parent(pid), |pid| parent(*pid)).take(1000).any(|parent| parent == root)
 }
 
+/// Whether the host shows its processes.
+pub(super) fn shows_processes() -> bool {
+    Status::of(own()).is_some()
+}
+
 /// Whether a process lives.
 pub(super) fn lives(pid: i32) -> bool {
     Status::of(pid).is_some_and(|status| status.lives)
-}
-
-/// Who stands at the other end of a connection.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Peer {
-    /// The host does not show its processes.
-    Unseen,
-    /// It has ended already.
-    Gone,
-    /// A living process.
-    Lives(Speaker),
-}
-
-impl Peer {
-    /// The process of a number, where the kernel told one.
-    pub(super) fn of(pid: Option<i32>) -> Self {
-        let Some(pid) = pid.filter(|_| Status::of(own()).is_some()) else { return Self::Unseen };
-        let Some(status) = Status::of(pid).filter(|status| status.lives) else { return Self::Gone };
-        let program = file_of(Path::new(&format!("/proc/{pid}/exe")));
-        Self::Lives(Speaker { process: Resident { pid, began: status.began, command: command_line(pid) }, program })
-    }
-}
-
-/// A living process that speaks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Speaker {
-    pub(super) process: Resident,
-    /// The file that it runs, when the kernel tells it.
-    program: Option<(u64, u64)>,
-}
-
-impl Speaker {
-    /// Whether it runs this program.
-    pub(super) fn runs(&self, program: &Path) -> bool {
-        self.program.is_some() && self.program == file_of(program)
-    }
-
-    /// What tells it from every other process, also from one that gets its number later.
-    pub(super) fn identity(&self) -> (i32, u64) {
-        (self.process.pid, self.process.began)
-    }
-}
-
-/// Which file a path leads to.
-fn file_of(path: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// What `/proc/<pid>/stat` says.
@@ -120,6 +88,7 @@ struct Status {
     parent: i32,
     began: u64,
     lives: bool,
+    has_memory: bool,
 }
 
 impl Status {
@@ -135,6 +104,7 @@ impl Status {
             lives: !matches!(*fields.first()?, "Z" | "X" | "x"),
             parent: fields.get(1)?.parse().ok()?,
             began: fields.get(19)?.parse().ok()?,
+            has_memory: *fields.get(20)? != "0",
         })
     }
 }
@@ -168,8 +138,9 @@ mod tests {
     #[test]
     fn a_status_is_read_behind_the_strangest_name() {
         let stat = "77 (a) Z 1 (b) S 12 77 77 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2";
-        assert_eq!(Status::parse(stat), Some(Status { parent: 12, began: 98765, lives: true }));
+        assert_eq!(Status::parse(stat), Some(Status { parent: 12, began: 98765, lives: true, has_memory: true }));
         assert!(!Status::parse(&stat.replace("(b) S", "(b) Z")).expect("a status").lives);
+        assert!(!Status::parse(&stat.replace("98765 1", "98765 0")).expect("a status").has_memory);
         assert_eq!(Status::parse("77 (a"), None);
     }
 

@@ -13,6 +13,7 @@ mod probe;
 mod rig;
 mod seen;
 mod sighting;
+mod speaker;
 pub(super) mod timeline;
 mod transcript;
 pub(super) mod workspace;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::system::files::{self, Appender, Privacy};
-use crate::system::process::Command;
+use crate::system::process::{Command, take_one};
 use crate::system::{env, scratch};
 
 /// The hidden first argument that makes our program a phase of a judged plan. Its name says nothing of a judge, for nobody is
@@ -32,6 +32,8 @@ const MEMORY_FILE: &str = "LOA_MEMORY_FILE";
 const LONGEST_MEMORIES: u64 = 1 << 20;
 /// What the judge's own compactor calls itself; no phase has this name.
 pub(super) const COMPACTOR: &str = "compactor";
+/// The argument that makes the probe say which code it runs.
+pub(super) const CODE: &str = "--code";
 /// The argument that makes the probe a process that only stays.
 const SLEEP: &str = "--sleep";
 /// How long a left-behind process stays when nobody ends it: beyond every budget, yet not for ever.
@@ -67,6 +69,7 @@ pub(super) enum Order {
 
 /// The answer to an order that the probe survives.
 #[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Done {
     /// Why it could not be done.
     #[serde(default)]
@@ -82,6 +85,9 @@ pub fn probe(arguments: &[String]) -> u8 {
             std::thread::sleep(STAY);
             0
         }
+        [word] if word == CODE => std::fs::read_to_string("/proc/self/maps")
+            .and_then(|maps| print(io::stdout().lock(), &maps))
+            .map_or(BROKEN, |()| 0),
         [socket, phase] => obey(Path::new(socket), phase).unwrap_or(BROKEN),
         _ => BROKEN,
     }
@@ -89,7 +95,8 @@ pub fn probe(arguments: &[String]) -> u8 {
 
 /// Obeys until an order ends it; a judge that is gone is an error too.
 fn obey(socket: &Path, phase: &str) -> io::Result<u8> {
-    let stream = UnixStream::connect(socket)?;
+    // The judge hands over a line for us alone; see `speaker.rs`.
+    let stream = UnixStream::from(take_one(&UnixStream::connect(socket)?)?);
     let mut judge = BufReader::new(&stream);
     say(&stream, &hello(phase))?;
     loop {

@@ -20,6 +20,9 @@ pub struct Case {
     pub clause: String,
     /// One sentence, shown beside the verdict.
     pub title: String,
+    /// Whether it belongs to the quick subset.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quick: bool,
     /// Clauses presupposed: when one of them is not green, this case could not run and says which.
     #[serde(default)]
     pub needs: Vec<String>,

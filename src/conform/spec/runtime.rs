@@ -47,7 +47,7 @@ impl CaseDocument for Case {
         }
         let (id, clause, title) = Default::default();
         let (needs, requires, expect) = Default::default();
-        Self { id, clause, title, needs, requires, feature: None, expect, ..self.clone() }
+        Self { id, clause, title, needs, requires, feature: None, quick: false, expect, ..self.clone() }
     }
 
     fn is_plain(&self) -> bool {
@@ -90,6 +90,10 @@ impl CaseDocument for Case {
         let vacuous = self.expect.iter().filter_map(vacuity);
         wrong.extend(vacuous.map(|why| Diagnostic::error("case-vacuous", why).of("/expect")));
         wrong
+    }
+
+    fn is_quick(&self) -> bool {
+        self.quick
     }
 
     fn expectations(&self) -> Value {

@@ -59,3 +59,31 @@ impl Selection {
 fn names(pattern: &str, head: &Head<'_>) -> bool {
     matches(pattern, head.id) || matches(pattern, head.clause)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::conform::spec::{CaseDocument, ProfileName, RuntimeProfile, TimeMethod};
+    use crate::conform::suite::{Files, Suite};
+
+    /// What waits for a clock or is about every story is left to the whole suite.
+    #[test]
+    fn the_quick_subset_of_runtimes_has_a_case_for_every_must_that_waits_for_nothing() {
+        let suite = Suite::<RuntimeProfile>::load(Files::bundled(ProfileName::Runtime)).expect("the bundled suite");
+        let suite = suite.with_stories(1, 60);
+        let quick = suite.select(&Selection { quick: true, ..Selection::default() });
+        let cases = || quick.iter().map(|index| &suite.cases[*index]);
+        let judged: BTreeSet<&str> = cases().map(|case| case.clause.as_str()).collect();
+        let musts =
+            suite.clauses.iter().filter(|it| it.level == Level::Must && suite.cases_of(&it.id).next().is_some());
+        let left_out: Vec<&str> = musts.map(|it| it.id.as_str()).filter(|id| !judged.contains(id)).collect();
+        assert_eq!(left_out, ["ESC-004", "ESC-026", "EXIT-005"]);
+        let slow = |case: &&crate::conform::spec::Case| case.time != TimeMethod::Real || case.is_about_stories();
+        assert_eq!(cases().filter(slow).count(), 0);
+        let scenarios: BTreeSet<usize> =
+            quick.iter().filter(|it| !suite.cases[**it].is_everywhere()).map(|it| suite.leader(*it)).collect();
+        assert!(scenarios.len() <= 50, "{} scenarios are not quick", scenarios.len());
+    }
+}

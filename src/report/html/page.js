@@ -8,7 +8,9 @@
   const clauses = all("details.clause");
   const columns = all("details.column");
   const sections = all("section.runtime");
-  const words = new Map(clauses.map((it) => [it, it.textContent.toLowerCase()]));
+  const texts = new Map();
+  const words = (it) => texts.get(it) ?? texts.set(it, it.textContent.toLowerCase()).get(it);
+  const choices = ["level", "column", "runtime"].filter((name) => form.elements[name]);
   const opened = new Map(columns.map((it) => [it, it.open]));
 
   function wanted() {
@@ -28,7 +30,51 @@
       && (!wish.level || wish.level === l)
       && (!wish.column || wish.column === c)
       && (!wish.runtime || wish.runtime === r)
-      && wish.text.every((word) => words.get(it).includes(word));
+      && wish.text.every((word) => words(it).includes(word));
+  }
+
+  /* The filter stands in the address, so that what is seen can be sent to somebody. */
+  function remember() {
+    const data = new FormData(form);
+    const said = new URLSearchParams();
+    if (search.value.trim()) said.append("q", search.value.trim());
+    for (const name of choices) if (data.get(name)) said.append(name, data.get(name));
+    for (const one of data.getAll("outcome")) said.append("outcome", one);
+    const part = said.size ? `#?${said}` : location.hash.startsWith("#?") ? "#" : location.hash;
+    if (part !== location.hash && (part !== "#" || location.hash)) history.replaceState(null, "", part);
+  }
+
+  function recall() {
+    const said = new URLSearchParams(location.hash.slice(2));
+    form.reset();
+    search.value = said.get("q") ?? "";
+    for (const name of choices) form.elements[name].value = said.get(name) ?? "";
+    for (const it of all("[name=outcome]", form)) it.checked = said.getAll("outcome").includes(it.value);
+    filter();
+  }
+
+  /* What somebody asked for is shown, wherever on the page it stands. */
+  function filter() {
+    apply();
+    remember();
+    if (!was) return;
+    /* Below the filter, which stays in sight and is higher on a narrow screen. */
+    document.documentElement.style.scrollPaddingTop = `${form.offsetHeight + 8}px`;
+    clauses.find((it) => !it.hidden)?.scrollIntoView();
+  }
+
+  let due;
+  function soon() {
+    clearTimeout(due);
+    if (clauses.length > 500) due = setTimeout(filter, 150);
+    else filter();
+  }
+
+  function clear() {
+    clearTimeout(due);
+    form.reset();
+    apply();
+    remember();
   }
 
   let was = false;
@@ -36,17 +82,23 @@
     const wish = wanted();
     const active = Boolean(wish.outcomes.length || wish.level || wish.column || wish.runtime || wish.text.length);
     let count = 0;
+    const [full, busy] = [new Set(), new Set()];
     for (const it of clauses) {
-      it.hidden = active && !matches(it, wish);
-      if (!it.hidden) count += 1;
+      const hidden = active && !matches(it, wish);
+      if (it.hidden !== hidden) it.hidden = hidden;
+      if (hidden) continue;
+      count += 1;
+      full.add(it.parentElement);
+      busy.add(it.parentElement.parentElement);
     }
     if (active && !was) columns.forEach((it) => opened.set(it, it.open));
     for (const it of columns) {
-      const some = Boolean(it.querySelector("details.clause:not([hidden])"));
-      it.hidden = !some;
-      if (active || was) it.open = active ? some : opened.get(it);
+      const some = full.has(it);
+      const open = active ? some : opened.get(it);
+      if (it.hidden === some) it.hidden = !some;
+      if ((active || was) && it.open !== open) it.open = open;
     }
-    for (const it of sections) it.hidden = active && !it.querySelector("details.clause:not([hidden])");
+    for (const it of sections) it.hidden = active && !busy.has(it);
     document.body.classList.toggle("filtered", active);
     nothing.hidden = count > 0;
     shown.textContent = active ? `${count} of ${clauses.length} clauses` : `${clauses.length} clauses`;
@@ -55,9 +107,10 @@
 
   /* Whatever a link leads to is opened, and is not hidden by a filter. */
   function reveal() {
+    if (location.hash.startsWith("#?")) { recall(); return; }
     const it = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!it) return;
-    if (it.closest("[hidden]")) { form.reset(); apply(); }
+    if (it.closest("[hidden]")) clear();
     for (let at = it; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     it.scrollIntoView();
   }
@@ -74,14 +127,14 @@
 
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", apply);
-  form.addEventListener("change", apply);
-  form.addEventListener("reset", () => setTimeout(apply));
+  form.addEventListener("input", soon);
+  form.addEventListener("change", (event) => { if (event.target !== search) filter(); });
+  form.querySelector("[type=reset]").addEventListener("click", (event) => { event.preventDefault(); clear(); });
   addEventListener("hashchange", reveal);
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const at = document.activeElement;
-    if (event.key === "Escape") { form.reset(); apply(); if (form.contains(at)) at.blur(); }
+    if (event.key === "Escape") { clear(); if (form.contains(at)) at.blur(); }
     else if (at === search) return;
     else if (event.key === "/") { event.preventDefault(); search.focus(); search.select(); }
     else if (event.key === "n") step(1);

@@ -64,3 +64,19 @@ pub async fn take_over(stream: &UnixStream, bytes: &mut Vec<u8>, descriptors: &m
         })
         .await
 }
+
+/// Waits for one descriptor, and whatever bytes come with it.
+///
+/// # Errors
+/// When the socket fails, or what comes brings none.
+pub fn take_one(stream: &std::os::unix::net::UnixStream) -> io::Result<OwnedFd> {
+    let mut block = [0; 1];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
+    let mut with = RecvAncillaryBuffer::new(&mut space);
+    recvmsg(stream, &mut [IoSliceMut::new(&mut block)], &mut with, RecvFlags::CMSG_CLOEXEC)?;
+    let handed = with.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut handed) => handed.next(),
+        _ => None,
+    });
+    handed.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+}

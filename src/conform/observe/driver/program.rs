@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::conform::observe::probe::{CODE, PHASE};
+use crate::conform::observe::speaker::Code;
 use crate::conform::observe::workspace::Lab;
 use crate::conform::spec::{AgentManifest, Argv, Case, CompactorWay, Limits, Manifest};
 use crate::conform::suite::{hash_of, sha256};
@@ -273,6 +275,18 @@ pub(super) fn accelerated(argv: Vec<String>) -> Result<Vec<String>, String> {
     let found = path().split(':').map(|folder| Path::new(folder).join(FASTER)).find(|file| file.is_file());
     let found = found.ok_or_else(|| format!("no clock that runs faster: `{FASTER}` is not on PATH"))?;
     Ok([text(&found), "-f".to_owned(), FAST.to_owned()].into_iter().chain(argv).collect())
+}
+
+/// The code of our own program under such a clock, which lies in a library that is loaded beforehand.
+pub(super) async fn accelerated_code(judge: &Path) -> Code {
+    let words = [text(judge), PHASE.to_owned(), CODE.to_owned()].to_vec();
+    let Ok(Some((program, words))) =
+        accelerated(words).map(|argv| argv.split_first().map(|(a, b)| (a.clone(), b.to_vec())))
+    else {
+        return Code::default();
+    };
+    let told = capture(&Command::new(program).args(words).env_clear().env("PATH", path()), KEPT, VERSION_TIME).await;
+    Code::told(&String::from_utf8_lossy(&told.stdout))
 }
 
 /// The configuration keys that the case's knobs turn.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use rustix::net::{RecvFlags, recv};
 use serde_json::Value;
 
-use crate::conform::observe::census::Peer;
 use crate::conform::observe::journal::{self, Print, Tail};
 use crate::conform::observe::probe::Hello;
+use crate::conform::observe::speaker::{Peer, Speaker};
 use crate::conform::observe::transcript::Transcript;
 use crate::conform::observe::{AttemptSeen, CompactorSeen, EventSeen, ProcessSeen, UsageSeen, sighting};
 use crate::system::clock::Millis;
@@ -82,19 +82,35 @@ impl Record {
         u64::try_from(self.began.wall().as_millisecond()).unwrap_or(0)
     }
 
-    /// Whether whoever speaks is a phase: a living process of the case that runs the judge's own program, once for each. One that
-    /// is none is remembered; one that is gone already is nobody. Where the host does not show its processes, everybody is
-    /// believed.
-    pub(super) fn admits(&mut self, peer: &Peer, judge: &Path, is_inside: bool) -> bool {
+    /// Whether whoever connected may be a phase, by what is found against it. One that is gone already is nobody, and one that
+    /// is none is remembered. Where the host does not show its processes, everybody is believed.
+    pub(super) fn hears(&mut self, peer: &Peer, against: impl Fn(&Speaker) -> Option<String>) -> bool {
         match peer {
             Peer::Unseen => true,
             Peer::Gone => false,
-            Peer::Lives(speaker) if is_inside && speaker.runs(judge) && self.started.insert(speaker.identity()) => true,
-            Peer::Lives(speaker) => {
-                self.strangers.push(speaker.process.seen());
-                false
-            }
+            Peer::Lives(speaker) => match against(speaker) {
+                None => true,
+                // What dies just now shows nothing of what it was.
+                Some(_) if !speaker.lives() => false,
+                Some(why) => {
+                    self.strangers.push(speaker.seen(&why));
+                    false
+                }
+            },
         }
+    }
+
+    /// The same of whoever says that it is a phase: that counts once for each process.
+    pub(super) fn admits(&mut self, peer: &Peer, against: impl Fn(&Speaker) -> Option<String>) -> bool {
+        let started = self.started.clone();
+        let again = |speaker: &Speaker| started.contains(&speaker.identity()).then(|| "it had its turn".to_owned());
+        let admitted = self.hears(peer, |speaker| against(speaker).or_else(|| again(speaker)));
+        if let Peer::Lives(speaker) = peer
+            && admitted
+        {
+            self.started.insert(speaker.identity());
+        }
+        admitted
     }
 
     /// A probe reports its start; says which attempt it is. `socket` is watched for its end.
@@ -230,7 +246,11 @@ mod tests {
             (Peer::of(Some(i32::MAX)), &own, true, false, 3),
             (Peer::of(None), &own, true, true, 3),
         ] {
-            let found = (record.admits(&peer, judge, is_inside), record.strangers.len());
+            let against = |speaker: &Speaker| match is_inside {
+                true => speaker.runs_another(judge),
+                false => Some("it lives elsewhere".to_owned()),
+            };
+            let found = (record.admits(&peer, against), record.strangers.len());
             assert_eq!(found, (admitted, strangers), "{peer:?}");
         }
     }

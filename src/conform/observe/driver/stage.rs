@@ -22,8 +22,8 @@ use tokio::time::sleep;
 use super::chamber::Chamber;
 use super::record::{Record, Signs};
 use super::verb::SETTLED_POLLS;
-use crate::conform::observe::census::Peer;
 use crate::conform::observe::probe::{COMPACTOR, Done, Hello, Order, is_deadly};
+use crate::conform::observe::speaker::{Code, Peer, Speaker};
 use crate::conform::spec::{Act, UsageWay};
 use crate::system::process::Piece;
 use crate::system::{clock, files, process, scratch};
@@ -49,6 +49,8 @@ pub(super) struct Stage {
     pub(super) lives_outside: bool,
     /// The program that every phase of the plan is.
     pub(super) judge: PathBuf,
+    /// The code that such a process runs.
+    pub(super) code: Code,
     pub(super) record: Mutex<Record>,
     /// Whether the runtime's `halt` has answered in this step.
     pub(super) halted: watch::Sender<bool>,
@@ -104,14 +106,21 @@ impl Stage {
     /// One attempt, from its first word to the end of its process.
     async fn attend(&self, stream: UnixStream) {
         let peer = stream.peer_cred().ok().and_then(|peer| peer.pid());
-        let Ok(socket) = stream.as_fd().try_clone_to_owned() else {
+        if !self.record().hears(&Peer::of(peer), |speaker| self.is_elsewhere(speaker)) {
+            return;
+        }
+        let Ok((line, number)) = self.own_line(&stream).await else { return };
+        let Ok(socket) = line.as_fd().try_clone_to_owned() else {
             return self.record().fail("no descriptor is left for a probe");
         };
-        let (lines, orders) = stream.into_split();
-        let mut probe = Probe { lines: BufReader::new(lines).lines(), orders };
+        let (lines, orders) = line.into_split();
+        let mut probe = Probe { lines: BufReader::new(lines).lines(), orders, peer };
         let Some(hello) = probe.hello().await else { return };
-        let is_inside = self.lives_outside || peer.is_none_or(|pid| self.chamber.holds(pid));
-        if !self.record().admits(&Peer::of(peer), &self.judge, is_inside) {
+        let against = |speaker: &Speaker| {
+            let elsewhere = self.is_elsewhere(speaker);
+            elsewhere.or_else(|| speaker.is_possessed(&self.code)).or_else(|| speaker.borrows(number))
+        };
+        if !self.record().admits(&Peer::of(peer), against) {
             return;
         }
         if hello.phase == COMPACTOR {
@@ -124,6 +133,30 @@ impl Stage {
         let _ = self.play(attempt, &phase, &mut probe).await;
         probe.gone().await;
         self.record().end(attempt);
+    }
+
+    /// A line for this one probe, which it is handed over the socket that everybody can connect to: whoever holds it in a way
+    /// in which lines are not inherited took it after it had become what it is. Also says its number.
+    async fn own_line(&self, stream: &UnixStream) -> io::Result<(UnixStream, u64)> {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let number = rustix::fs::fstat(&theirs)?.st_ino;
+        process::hand_over(stream, b"\n", &[theirs.into()]).await?;
+        Ok((UnixStream::from_std(ours)?, number))
+    }
+
+    /// Why whoever connected is no phase at all.
+    fn is_elsewhere(&self, speaker: &Speaker) -> Option<String> {
+        let is_inside = self.lives_outside || self.chamber.holds(speaker.identity().0);
+        let outside = (!is_inside).then(|| "it lives outside of the case".to_owned());
+        outside.or_else(|| speaker.runs_another(&self.judge))
+    }
+
+    /// Whether a phase is still what it was when it said so. One that is not did not do what it was ordered.
+    fn still_speaks(&self, probe: &Probe) -> bool {
+        self.record().hears(&Peer::of(probe.peer), |speaker| {
+            speaker.runs_another(&self.judge).or_else(|| speaker.is_possessed(&self.code))
+        })
     }
 
     /// The compactor: it says what the case says, and ends well.
@@ -151,6 +184,9 @@ impl Stage {
                 let _ = self
                     .reached
                     .send(Reached { phase: phase.to_owned(), hangs: matches!(act, Act::Hang | Act::UntilHalted) });
+            }
+            if matches!(act, Act::Exit(_) | Act::Die(_) | Act::Hang) {
+                self.still_speaks(probe);
             }
             match act {
                 Act::Exit(code) => return self.exit(attempt, code, probe).await,
@@ -299,6 +335,8 @@ impl Stage {
 struct Probe {
     lines: Lines<BufReader<OwnedReadHalf>>,
     orders: OwnedWriteHalf,
+    /// Its process, as the kernel tells it.
+    peer: Option<i32>,
 }
 
 impl Probe {

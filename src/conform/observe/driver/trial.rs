@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use super::adapter::Adapter;
 use super::chamber::{Chamber, Isolation, Spec};
 use super::options::RigOptions;
-use super::program::{Places, accelerated, judge_keys};
+use super::program::{Places, accelerated, accelerated_code, judge_keys};
 use super::record::Record;
 use super::stage::{Reached, Stage};
 use super::verb::Watch;
@@ -116,6 +116,10 @@ impl<'a> Trial<'a> {
         let report = manifest.report.as_deref().map(sighting::glob).transpose().map_err(said)?;
         let transcript = Transcript::new(ids::session(), sights(manifest)?);
         let (sender, reached) = unbounded_channel();
+        let code = match case.time {
+            TimeMethod::Accelerated => chamber.code().and(accelerated_code(&options.judge).await),
+            TimeMethod::Real | TimeMethod::Scaled => chamber.code(),
+        };
         let stage = Arc::new(Stage {
             script: script.phases.clone(),
             usage: manifest.usage.clone(),
@@ -124,6 +128,7 @@ impl<'a> Trial<'a> {
             chamber,
             lives_outside: manifest.lives_outside.is_some(),
             judge: options.judge.clone(),
+            code,
             record: Mutex::new(Record::new(transcript)),
             reached: sender,
             halted: watch::Sender::new(false),

@@ -20,6 +20,7 @@ use super::isolation::{Isolation, UNSHARE};
 use super::keeper::CHAMBER;
 use super::words::{Mounts, Order, Word, line, next};
 use crate::conform::observe::census::{self, Resident};
+use crate::conform::observe::speaker::Code;
 use crate::system::clock;
 use crate::system::isolation::path_sockets;
 use crate::system::process::{
@@ -181,6 +182,12 @@ impl Chamber {
     #[must_use]
     pub(in crate::conform::observe) fn residents(&self) -> Vec<Resident> {
         census::below(self.keeper)
+    }
+
+    /// The code of a process of our own that nobody told what to load.
+    #[must_use]
+    pub(in crate::conform::observe) fn code(&self) -> Code {
+        Code::of(self.keeper)
     }
 
     /// Whether a process lives inside.
