@@ -11,6 +11,7 @@ pub mod git;
 pub mod guard;
 pub mod ids;
 pub mod isolation;
+pub mod load;
 pub mod lock;
 pub mod orphans;
 pub mod output;

@@ -4,7 +4,7 @@
 use super::Evidence;
 use crate::conform::judge::Check;
 use crate::conform::observe::AttemptSeen;
-use crate::conform::spec::{Expectation, Reason};
+use crate::conform::spec::{Expectation, Reason, TimeMethod};
 use crate::system::clock::Millis;
 
 /// What a wait must exceed the runtime's own pace by when its backoff cannot be set, in milliseconds.
@@ -78,6 +78,18 @@ pub(super) fn too_slow(evidence: &Evidence<'_>) -> Option<Check> {
         let expected = format!("a machine that does the step in less than {minutes} minutes of an accelerated clock");
         Some(Check::not_observed(Reason::TooSlow, expected, format!("it took {taken:.0}")).in_step(*step))
     })
+}
+
+/// By an accelerated clock, timers that ring so late are a quarter of an hour that nobody can tell from a machine that slept.
+const LATE: Millis = 125;
+
+/// The check of a red case whose runtime may have taken the machine for one that stood still, for so late rang timers there.
+pub(super) fn late(evidence: &Evidence<'_>) -> Option<Check> {
+    let late = evidence.seen.late_ms;
+    let applies = evidence.case.time == TimeMethod::Accelerated && late >= LATE;
+    let expected =
+        format!("a machine whose timers ring within {LATE} ms, a quarter of an hour of an accelerated clock");
+    applies.then(|| Check::not_observed(Reason::TooSlow, expected, format!("one rang {late} ms late")))
 }
 
 fn taken(evidence: &Evidence<'_>, step: usize) -> Option<f64> {

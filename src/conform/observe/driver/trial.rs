@@ -31,7 +31,7 @@ use crate::diag::in_one_line;
 use crate::system::clock::Millis;
 use crate::system::isolation::path_sockets;
 use crate::system::process::{Captured, ProcessExit};
-use crate::system::{env, ids};
+use crate::system::{clock, env, ids};
 
 mod calls;
 mod left;
@@ -61,7 +61,9 @@ pub(in crate::conform) async fn trial(
         Ok(trial) => trial,
         Err(problem) => return Observation { rig_error: Some(problem), ..seen },
     };
+    let began = clock::now();
     let ran = trial.run(&mut seen).await;
+    seen.late_ms = u64::try_from(options.load.late_since(began).as_millis()).unwrap_or(Millis::MAX);
     trial.stage.chamber.close().await;
     let mut record = trial.stage.record();
     record.notice_ends();
@@ -125,6 +127,7 @@ impl<'a> Trial<'a> {
             usage: manifest.usage.clone(),
             compactor: script.compactor.clone(),
             poll: Duration::from_millis(manifest.poll_ms),
+            load: Arc::clone(&options.load),
             chamber,
             lives_outside: manifest.lives_outside.is_some(),
             judge: options.judge.clone(),
