@@ -140,10 +140,10 @@ mod tests {
 
     #[test]
     fn what_is_special_to_systemd_is_escaped() {
-        let unit = of("/work/a b/$HOME \"x\" %h\\").expect("a unit");
+        let unit = of("/home/ada/a b/$HOME \"x\" %h\\").expect("a unit");
         for line in [
-            "Description=loa-run (/work/a b/$HOME \"x\" %%h\\)",
-            r#"ExecStart="/opt/my programs/loa-run" --workspace "/work/a b/$$HOME \"x\" %%h\\" service run"#,
+            "Description=loa-run (/home/ada/a b/$HOME \"x\" %%h\\)",
+            r#"ExecStart="/opt/my programs/loa-run" --workspace "/home/ada/a b/$$HOME \"x\" %%h\\" service run"#,
             r#"Environment="PATH=/usr/bin:/opt/a b/50%%/$x""#,
             "EnvironmentFile=/home/me/keys 100%%",
         ] {
@@ -155,8 +155,8 @@ mod tests {
 
     #[test]
     fn what_no_escape_saves_is_refused() {
-        assert!(of("/work/a\nExecStartPre=rm").is_err());
-        assert!(of("/work/a\u{7f}").is_err());
+        assert!(of("/home/ada/a\nExecStartPre=rm").is_err());
+        assert!(of("/home/ada/a\u{7f}").is_err());
         let parts = Parts { program: "/bin/loa-run", workspace: "/w", variables: &[], environment_file: None };
         for program in ["/bin/$loa", "/bin/lo\\a", "/bin/\"loa\""] {
             let error = unit(Parts { program, ..parts }).expect_err("refused");
