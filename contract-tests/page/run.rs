@@ -46,7 +46,7 @@ fn report(loops: u32) -> RunReport {
         trigger: EscalationTrigger::MaxLoops,
         phase: Phase::Audit,
         reason: "audit failed again after all its loops, and nobody knows what to do about it".to_owned(),
-        report: "/home/somebody/work/.loa-checkpoint/escalations/exec-1-1.md".into(),
+        report: "/home/somebody/project/.loa-checkpoint/escalations/exec-1-1.md".into(),
         answer: None,
     };
     let phase = |phase| PhaseReport { phase, status: PhaseProgress::Pending, checkpoint: None };

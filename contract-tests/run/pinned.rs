@@ -303,3 +303,28 @@ fn a_weaker_configuration_is_a_call_that_waits_for_its_answer_and_keeps_nobody_f
     workspace.resume().exits(0).says(&["is not what this execution began with"]);
     assert_eq!(workspace.ran(), ["gate"]);
 }
+
+#[test]
+fn the_question_about_a_weaker_configuration_is_told_with_the_words_that_answer_it_until_it_is_withdrawn() {
+    let notify = "  notify: { patience_ms: 0, receivers: [{ kind: command, command: 'cat >> ../told' }] }\n";
+    let workspace = gated("exit 2", notify);
+    workspace.loa(&["run"]).exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    let text = workspace.read(".loa.config.yaml");
+    workspace.config(&text.replace("sh ./gate.sh", "true"));
+    let calls = |workspace: &Workspace| {
+        let outbox = workspace.recorded().expect("a journal").state.outbox.expect("opened");
+        outbox.messages.iter().filter(|message| message.news.word() == "escalated").count()
+    };
+    workspace.loa(&["resume", "--config", "new"]).exits(2);
+    let told = workspace.read("../told");
+    assert!(told.contains("resolve fix_and_resume && loa-run --workspace"), "{told}");
+    assert!(
+        told.trim_end().contains("resume --config new") && told.contains("Go on with the one that it began with"),
+        "{told}"
+    );
+    workspace.loa(&["resolve", "skip_phase"]).exits(64).says(&["skip_phase is none"]);
+    assert_eq!(calls(&workspace), 1);
+    workspace.resume().exits(0);
+    assert_eq!(calls(&workspace), 0, "nobody is told of a question that was withdrawn");
+}

@@ -28,7 +28,7 @@ struct Machine {
 impl Machine {
     fn new() -> Self {
         let machine = Self { folder: tempfile::tempdir().expect("a folder") };
-        for folder in ["home/work", "bin"] {
+        for folder in ["home/project", "bin"] {
             fs::create_dir_all(machine.path(folder)).expect("made");
         }
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_loa-run"), machine.path("bin/loa-run")).expect("linked");
@@ -66,7 +66,7 @@ impl Machine {
     fn types(&self, line: &str) -> Ran {
         let path = format!("{}:/usr/bin:/bin", self.path("bin").display());
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", line]).current_dir(self.path("home/work")).env_clear();
+        command.args(["-c", line]).current_dir(self.path("home/project")).env_clear();
         command.env("HOME", self.path("home")).env("PATH", path);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         finished(command)
@@ -91,7 +91,7 @@ fn the_commands_for_a_night_work_in_their_order() {
     assert_eq!(typed.lines().count(), 9, "{typed}");
     let status = machine.types("loa-run status").exits(0).stdout;
     assert!(status.contains(": completed"), "{status}");
-    assert!(machine.path("home/work/.loa-run/report.html").exists());
+    assert!(machine.path("home/project/.loa-run/report.html").exists());
 }
 
 #[test]
@@ -100,12 +100,12 @@ fn the_examples_of_a_configuration_run_by_the_command_that_stands_behind_them() 
     let mut tried = 0;
     for (yaml, behind) in ours {
         let machine = Machine::new();
-        machine.file("home/work/implement.sh", "echo implemented > work");
-        fs::write(machine.path("home/work/.loa.config.yaml"), yaml).expect("written");
+        machine.file("home/project/implement.sh", "echo implemented > work");
+        fs::write(machine.path("home/project/.loa.config.yaml"), yaml).expect("written");
         let (_, command) = behind.split_once("`loa-run run ").expect("a command stands behind it");
         let command = format!("loa-run run {}", command.split('`').next().expect("there is a first part"));
         machine.types(&command).exits(0);
-        assert!(machine.path("home/work/.loa-checkpoint/implementation.yaml").exists(), "{command}");
+        assert!(machine.path("home/project/.loa-checkpoint/implementation.yaml").exists(), "{command}");
         tried += 1;
     }
     assert_eq!(tried, 2);
@@ -119,7 +119,7 @@ fn the_examples_of_agents_are_valid() {
     assert!(!examples.is_empty());
     for (yaml, _) in examples {
         let machine = Machine::new();
-        fs::write(machine.path("home/work/.loa.config.yaml"), yaml).expect("written");
+        fs::write(machine.path("home/project/.loa.config.yaml"), yaml).expect("written");
         let said = machine.types("loa-run config").exits(0).stderr;
         assert!(said.is_empty(), "{yaml}\n{said}");
     }

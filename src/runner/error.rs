@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::PlanError;
-use crate::contract::{ExecutionId, Phase, PhaseExit};
+use crate::contract::{ExecutionId, Phase, PhaseExit, ResolutionAction};
 use crate::events::{PendingEscalation, State};
 use crate::store::StoreError;
 use crate::system::files::FileError;
@@ -76,6 +76,12 @@ pub enum RunError {
         execution: ExecutionId,
         /// Where it stands.
         status: &'static str,
+    },
+    /// The answer fits no question about a configuration: there is no phase in it that could be passed over.
+    #[error("a question about a configuration waits for an answer, and {action} is none")]
+    NotAnAnswer {
+        /// The answer.
+        action: ResolutionAction,
     },
     /// A human ended the execution.
     #[error("execution {execution} was aborted")]

@@ -18,7 +18,7 @@ use super::init::init;
 use super::journal::journal;
 use super::log::withhold;
 use super::logs::logs;
-use super::notify::{notify, tell};
+use super::notify::{notify, tell, tell_what_is_left};
 use super::pinned::{Files, Resumed, Wish, all_taken, planned_for_resume};
 use super::refusal::{of_prompt, of_run};
 use super::report::{escalations, report};
@@ -91,7 +91,12 @@ pub(super) fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
         }
         Verb::Resume { plan, remedy, config, weaker, wait } => {
             let wish = Wish { plan: plan.as_deref(), which: *config, weaker: weaker.as_deref() };
-            execute_and_wait(args, &here, resumption(args, &here, wish, remedy.remedy())?, *wait)
+            let request = resumption(args, &here, wish, remedy.remedy()).or_else(|failure| {
+                // What it could not go on for may be a call that was just made.
+                let calls = failure.status == ExitStatus::HumanNeeded;
+                if calls { tell_what_is_left(&here, args).and(Err(failure)) } else { Err(failure) }
+            })?;
+            execute_and_wait(args, &here, request, *wait)
         }
         Verb::Status { watch } => show_status(&here, *watch, args),
         Verb::State => print_json(&state(&here.layout, &here.store).map_err(of_run)?).map(|()| ExitStatus::Success),

@@ -47,6 +47,10 @@ pub(super) fn of_run(error: RunError) -> Failure {
         RunError::NothingToResolve { .. } => {
             (ExitStatus::NoInput, vec!["`loa-run status` shows where it stands".to_owned()])
         }
+        RunError::NotAnAnswer { .. } => (
+            ExitStatus::Usage,
+            vec!["`loa-run resolve fix_and_resume` agrees to the new configuration; `loa-run resume` goes on with the old one; `abort` and `reset` do what they always do".to_owned()],
+        ),
         RunError::Aborted { .. } => {
             (ExitStatus::HumanNeeded, vec!["`loa-run run --fresh` puts it aside and begins anew".to_owned()])
         }

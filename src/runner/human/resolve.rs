@@ -23,7 +23,7 @@ pub struct Resolved {
 /// Records the answer durably, without what the redactor takes out of its notes; `resume` then goes on.
 ///
 /// # Errors
-/// [`RunError`]: a run still works here, nothing waits for an answer, or something cannot be read or written.
+/// [`RunError`]: a run still works here, nothing waits for an answer or for this one, or something cannot be read or written.
 pub fn resolve(
     layout: &Layout,
     place: &Place,
@@ -39,6 +39,9 @@ pub fn resolve(
         return Err(RunError::NothingToResolve { execution, status });
     };
     let (action, phase) = (resolution.action, pending.phase);
+    if action == ResolutionAction::SkipPhase && state.asks_about_weaker() {
+        return Err(RunError::NotAnAnswer { action });
+    }
     let because = resolution.notes.clone().unwrap_or_else(|| "a human answered skip_phase".to_owned());
     if action == ResolutionAction::SkipPhase {
         // Before the answer: whoever dies in between is still waited for.

@@ -9,20 +9,20 @@ use crate::store::ReportPaths;
 
 /// A call after a night.
 fn call() -> Morning {
-    let run = "loa-run --workspace /home/me/work";
+    let run = "loa-run --workspace /home/me/project";
     Morning {
         id: "exec-20260131-abc123-42".to_owned(),
         event: "escalated",
         execution: "exec-20260131-abc123".to_owned(),
-        workspace: "/home/me/work".to_owned(),
+        workspace: "/home/me/project".to_owned(),
         title: "loa-run: a human is needed: manual in audit: audit failed: exit 2: <no key> & no café".to_owned(),
         call: Some(Asked {
             trigger: "manual".to_owned(),
             phase: Phase::Audit,
             reason: "audit failed: exit 2: <no key> & no café".to_owned(),
             report: ReportPaths {
-                markdown: "/home/me/work/report.md".into(),
-                yaml: "/home/me/work/report.yaml".into(),
+                markdown: "/home/me/project/report.md".into(),
+                yaml: "/home/me/project/report.yaml".into(),
             },
         }),
         phases: vec!["design: done, 1 attempt: It is designed.".to_owned(), "audit: failed, 4 attempts".to_owned()],
