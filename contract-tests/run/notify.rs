@@ -189,10 +189,44 @@ fn the_reason_of_a_fatal_end_is_told_and_kept() {
 }
 
 #[test]
+fn an_end_that_cannot_be_recorded_is_told_all_the_same() {
+    let server = Server::start(&["200 OK"]);
+    let workspace = Workspace::only(&[("discovery", "true"), ("design", "mv \"$PWD\" \"$PWD.moved\"")]);
+    let url = server.url("hook");
+    let calls = format!("{{ kind: webhook, name: calls, url: '{url}', on: [escalated] }}");
+    notified(&workspace, &format!("receivers: [{{ kind: webhook, url: '{url}' }}, {calls}]"));
+    workspace.run().exits(74).says(&["moved, removed or replaced"]);
+    let heard = server.heard();
+    assert_eq!(heard.len(), 1, "who hears of calls alone hears nothing: {heard:?}");
+    let document: Value = serde_json::from_str(body(&heard[0])).expect("JSON");
+    let text = document["text"].as_str().expect("a text");
+    assert!(document["event"] == "failed" && text.contains("moved, removed or replaced"), "{document}");
+}
+
+#[test]
+fn a_service_that_may_not_go_on_says_so() {
+    let server = Server::start(&["200 OK"]);
+    let workspace = blocked(&webhook(&server));
+    workspace.run().exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.write("fixed", "");
+    let checkpoint = workspace.read(".loa-checkpoint/discovery.yaml");
+    let id = workspace.recorded().expect("a journal").state.execution_id.to_string();
+    workspace.write(".loa-checkpoint/discovery.yaml", &checkpoint.replace(&id, "exec-of-somebody-else"));
+    workspace.loa(&["service", "run"]).exits(2);
+    let heard = server.heard();
+    assert_eq!(heard.len(), 2, "{heard:?}");
+    let document: Value = serde_json::from_str(body(&heard[1])).expect("JSON");
+    let text = document["text"].as_str().expect("a text");
+    assert!(document["event"] == "failed" && text.contains("exec-of-somebody-else"), "{document}");
+}
+
+#[test]
 fn whoever_is_busy_is_left_alone_as_long_as_it_asks_and_told_the_same_again() {
     let server = Server::start(&["503 Busy\r\nretry-after: 3600", "429 Slow Down\r\nretry-after: 7200", "204 Fine"]);
     let workspace = blocked(&webhook(&server));
     workspace.run().exits(2).says(&["nobody was told by the webhook: status 503", "loa-run notify"]);
+    workspace.loa(&["status"]).exits(2).prints("nobody was told by the webhook: status 503 (`escalated`)");
     let left: Value = serde_json::from_str(&workspace.loa(&["notify", "--json"]).exits(1).stdout).expect("JSON");
     let again: jiff::Timestamp = left["left"][0]["again_at"].as_str().expect("a time").parse().expect("a time");
     let queued = workspace.recorded().expect("a journal").state.outbox.expect("opened").messages[0].at;
@@ -239,7 +273,9 @@ fn a_kill_between_the_report_and_the_message_loses_neither() {
     let workspace = blocked(&format!("receivers: [{{ kind: command, command: '{command}' }}]"));
     let ran = workspace.run();
     assert_eq!(ran.code, None, "it was killed: {}", ran.stderr);
+    workspace.loa(&["status"]).exits(2).prints("nobody was told by the command: nobody has tried (`escalated`)");
     workspace.resume().exits(2);
+    assert!(!workspace.loa(&["status"]).exits(2).stdout.contains("nobody was told"));
     let told = workspace.read("told");
     let ids: Vec<&str> = told.lines().collect();
     assert!(ids.len() == 2 && ids[0] == ids[1], "{told}");

@@ -14,6 +14,7 @@ use tokio::time::Sleep;
 use super::container::{Start, Started};
 use super::overlay::Place;
 use crate::config::BackendSettings;
+use crate::events::Spent;
 use crate::policy::Class;
 use crate::runner::{AgentEnd, AgentEvent, Invocation, Surroundings};
 use crate::system::env;
@@ -59,11 +60,13 @@ pub(super) struct Verdict {
     pub(super) evidence: String,
     /// The session that was to be resumed never began, and the program ended by itself.
     pub(super) session_refused: bool,
+    /// What it used, where it says so.
+    pub(super) spent: Option<Spent>,
 }
 
 impl Verdict {
     pub(super) fn new(class: Class, evidence: impl Into<String>) -> Self {
-        Self { class, evidence: evidence.into(), session_refused: false }
+        Self { class, evidence: evidence.into(), session_refused: false, spent: None }
     }
 }
 
@@ -149,15 +152,10 @@ impl<R: Reader> Process<R> {
 
     /// It said how it ended, and stays. Its group is ended by whoever listens.
     fn leave(&mut self) {
-        let Verdict { class, evidence, session_refused } = self.verdict(&ProcessExit::Exited(0));
-        let evidence = format!("{evidence}; its process stayed and was ended");
-        self.ready.push_back(AgentEvent::Ended(AgentEnd {
-            class,
-            code: None,
-            signal: None,
-            evidence,
-            session_refused,
-        }));
+        let verdict = self.verdict(&ProcessExit::Exited(0));
+        let evidence = format!("{}; its process stayed and was ended", verdict.evidence);
+        let end = ended(Verdict { evidence, ..verdict }, &ProcessExit::Exited(0));
+        self.ready.push_back(AgentEvent::Ended(AgentEnd { code: None, ..end }));
     }
 
     fn output(&mut self, piece: Piece) {
@@ -185,8 +183,8 @@ pub(super) fn ended(verdict: Verdict, exit: &ProcessExit) -> AgentEnd {
         ProcessExit::Signalled(signal) => (None, Some(signal_name(*signal))),
         ProcessExit::SpawnFailed(_) => (None, None),
     };
-    let Verdict { class, evidence, session_refused } = verdict;
-    AgentEnd { class, code, signal, evidence, session_refused }
+    let Verdict { class, evidence, session_refused, spent } = verdict;
+    AgentEnd { class, code, signal, evidence, session_refused, spent }
 }
 
 impl<R: Reader> Invocation for Process<R> {

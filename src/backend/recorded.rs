@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::process::{Reader, Verdict};
 use super::refusal::Resumption;
+use crate::events::Spent;
 use crate::runner::AgentEvent;
 use crate::system::files;
 use crate::system::process::ProcessExit;
@@ -66,6 +67,9 @@ pub(super) trait Beside: fmt::Debug + Default {
     /// A line of the file.
     fn recorded(&mut self, line: &str) -> Vec<AgentEvent>;
 
+    /// What it used, where it says so.
+    fn spent(&self) -> Option<Spent>;
+
     /// The program ended, and everything was read.
     fn verdict(&self, exit: &ProcessExit) -> Verdict;
 }
@@ -99,7 +103,7 @@ impl<F: Beside> Reader for Followed<F> {
 
     fn verdict(&self, exit: &ProcessExit) -> Verdict {
         let session_refused = self.resumption.refused(exit, &[F::UNKNOWN_SESSION]);
-        Verdict { session_refused, ..self.facts.verdict(exit) }
+        Verdict { session_refused, spent: self.facts.spent(), ..self.facts.verdict(exit) }
     }
 }
 

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::Spent;
 use crate::diag::Format;
 use crate::policy::ClassName;
 use crate::schema::Kind;
@@ -102,6 +103,9 @@ pub enum AgentActivity {
         /// Answers of its model, all invocations of the attempt together.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turns: Option<u32>,
+        /// What the last invocation used, where the agent says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spent: Option<Spent>,
     },
 }
 
@@ -137,6 +141,7 @@ fn examples() -> Vec<Value> {
         json!({"type": "waiting", "class": "transient", "evidence": "status 529", "until": "2026-01-31T10:00:05Z"}),
         json!({"type": "waiting", "class": "outage", "evidence": "status 503", "until": "2026-01-31T10:00:15Z"}),
         json!({"type": "ended", "class": "done", "exit_code": 0, "evidence": "completed",
-            "session": "5f0c2f5e-4f0a-4d63-9a0f-0d4c0b8f1a11", "answer": "It is designed."}),
+            "session": "5f0c2f5e-4f0a-4d63-9a0f-0d4c0b8f1a11", "answer": "It is designed.",
+            "spent": {"tokens": 38_000, "micro_usd": 420_000, "of_session": true}}),
     ]
 }

@@ -258,6 +258,9 @@ impl State {
             AgentActivity::Session { session } => {
                 self.agents.entry(phase).and_modify(|agent| agent.session = Some(session.clone()));
             }
+            AgentActivity::Ended { session, spent: Some(spent), .. } => {
+                self.spending.entry(phase).or_default().add(session.as_deref(), *spent);
+            }
             _ => {}
         }
     }

@@ -15,6 +15,7 @@ mod observation;
 mod outage;
 mod outbox;
 mod pinned;
+mod spending;
 mod stage;
 mod state;
 
@@ -25,6 +26,7 @@ pub use observation::Observation;
 pub use outage::Outage;
 pub use outbox::{Delivery, Message, News, Outbox, Settled};
 pub use pinned::{PinnedFile, PinnedRole, WeakerQuestion};
+pub use spending::{Spending, Spent};
 pub use stage::StageId;
 pub use state::{
     Active, AgentState, ApprovalState, CycleMark, Due, FailedAttempt, OriginKind, PendingEscalation, RecordedOverride,

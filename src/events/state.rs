@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Envelope, Outage, Outbox, PinnedFile, StageId, WeakerQuestion};
+use super::{Envelope, Outage, Outbox, PinnedFile, Spending, Spent, StageId, WeakerQuestion};
 use crate::contract::{
     Checkpoint, EscalationReport, EscalationTrigger, ExecutionId, ExecutionState, Finding, Phase, PhaseExit,
     PhaseStatus, Resolution, SessionId,
@@ -92,6 +92,9 @@ pub struct State {
     /// The sessions of agents, by their phase.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<Phase, AgentState>,
+    /// What agents used, by their phase.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub spending: BTreeMap<Phase, Spending>,
     /// Scripts of gates that changed since the start, as they were found last, by their phase.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed_gates: BTreeMap<Phase, Vec<PinnedFile>>,
@@ -146,6 +149,7 @@ impl State {
             pending: None,
             resolutions: Vec::new(),
             agents: BTreeMap::new(),
+            spending: BTreeMap::new(),
             changed_gates: BTreeMap::new(),
             weaker: None,
             outage: None,
@@ -182,6 +186,20 @@ impl State {
     #[must_use]
     pub fn is_completed(&self, phase: Phase) -> bool {
         self.checkpoint(phase).is_some_and(|checkpoint| checkpoint.exit_code == PhaseExit::Success)
+    }
+
+    /// What the agents of a phase used, or what it says itself.
+    #[must_use]
+    pub fn spent(&self, phase: Phase) -> Spent {
+        let told = self.spending.get(&phase).map(Spending::total).unwrap_or_default();
+        let reported = || self.checkpoints.get(&phase)?.metrics.as_ref()?.tokens_used;
+        Spent { tokens: told.tokens.or_else(reported), ..told }
+    }
+
+    /// The same over all phases.
+    #[must_use]
+    pub fn spent_in_all(&self) -> Spent {
+        self.phases.iter().map(|phase| self.spent(*phase)).fold(Spent::default(), Spent::and)
     }
 
     /// The stage of a phase that is being worked on, the first by its name.

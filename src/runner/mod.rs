@@ -51,7 +51,9 @@ pub use human::{
     AnswerLine, Awaited, Doing, Halted, LastFailure, LastOutput, Pending, PhaseLine, RESOLUTION, ResolutionDocument,
     Resolved, Standing, Status, Vantage, WorkAtHand, ask_about_weaker, await_resolution, halt, resolve, state, status,
 };
-pub use notify::{Call, Delivered, Deliverer, Morning, Outcome, Undelivered, carried, due, next_try, tried};
+pub use notify::{
+    Call, Delivered, Deliverer, Morning, Outcome, Undelivered, carried, due, next_try, tried, undelivered,
+};
 pub use plan::{AgentWork, Plan, Stage, Work};
 pub use plan_error::PlanError;
 pub use plan_file::{PLAN, PlanDocument, PlannedPhase, read_plan};

@@ -27,6 +27,27 @@ fn an_agent_does_all_eight_phases_and_the_gates_decide() {
 }
 
 #[test]
+fn what_the_agents_used_is_told_and_a_session_is_counted_once() {
+    let agent = StandIn::new(Player::Claude);
+    agent.phases(&["design"]);
+    let notify = "notify: { patience_ms: 0, receivers: [{ kind: command, command: 'cat > message' }] }";
+    let verify = "phases: { design: { verify: 'test -f again || { touch again; false; }' } }";
+    agent.configured(&format!("  {notify}\n  {verify}\n"));
+    // The second goes on in the session of the first, and its account has the first in it.
+    agent.plays("1", "first", 0);
+    agent.plays("rest", "resume", 0);
+    agent.run().exits(0);
+    assert_eq!(agent.starts(), 2);
+    let message = agent.workspace.read("message");
+    assert!(message.contains(", 10016 tokens, $0.03\n"), "{message}");
+    assert_eq!(agent.workspace.checkpoint("design")["metrics"]["tokens_used"], 10_016);
+    agent.workspace.loa(&["status"]).exits(0).prints("agents used 10016 tokens, $0.03");
+    let report: serde_json::Value =
+        serde_json::from_str(&agent.workspace.loa(&["report", "--json"]).exits(0).stdout).expect("JSON");
+    assert_eq!(report["spent"]["micro_usd"], 30_240);
+}
+
+#[test]
 fn a_report_names_the_phases_that_no_gate_checked() {
     let agent = StandIn::new(Player::Claude);
     agent.phases(&["discovery", "design"]);

@@ -201,6 +201,7 @@ impl Conversation {
                 signal: None,
                 evidence: verdict.evidence,
                 session_refused: verdict.session_refused,
+                spent: verdict.spent,
             },
         };
         self.ready.push_back(AgentEvent::Ended(end));

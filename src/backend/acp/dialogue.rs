@@ -204,6 +204,7 @@ impl Dialogue {
             (None, Some(exit)) => silent(exit),
             (None, None) => Verdict::new(Class::Lost, "it did not end"),
         };
+        let verdict = Verdict { spent: self.listener.spent(), ..verdict };
         if self.strange == 0 {
             return verdict;
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::backend::status::status_in;
+use crate::events::Spent;
 use crate::runner::AgentEvent;
 
 /// How much of one message is kept, in bytes.
@@ -31,6 +32,8 @@ pub(super) struct Listener {
     message: String,
     id: Option<String>,
     used: Option<u64>,
+    /// What the session cost so far, in dollars, where the agent says so.
+    cost: Option<f64>,
     /// Kinds of the tools that are at work, by their call.
     kinds: BTreeMap<String, String>,
     /// Compactions that began, with the tokens before.
@@ -58,6 +61,12 @@ impl Listener {
         let message = std::mem::take(&mut self.message);
         let message = message.trim();
         (!message.is_empty()).then(|| AgentEvent::Said(message.to_owned()))
+    }
+
+    /// What the session used, where the agent says so.
+    pub(super) fn spent(&self) -> Option<Spent> {
+        let micro_usd = Spent::micro(self.cost?)?;
+        Some(Spent { tokens: None, micro_usd: Some(micro_usd), of_session: true })
     }
 
     /// The kind of a tool that is at work.
@@ -130,6 +139,10 @@ impl Listener {
     }
 
     fn usage(&mut self, update: &Value) -> Vec<AgentEvent> {
+        let cost = &update["cost"];
+        if cost["currency"] == "USD" {
+            self.cost = cost["amount"].as_f64().or(self.cost);
+        }
         // One agent says 0 when it does not know.
         let used = update["used"].as_u64().filter(|used| *used > 0);
         if used.is_none() || used == self.used {

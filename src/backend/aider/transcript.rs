@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::backend::process::{Reader, Verdict, brief, silent};
 use crate::backend::recorded::Recorded;
+use crate::events::Spent;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::ProcessExit;
@@ -34,6 +35,8 @@ pub(super) struct Facts {
     over: bool,
     /// The last error that was printed since the last request was begun.
     error: Option<String>,
+    /// What its requests used.
+    spent: Option<Spent>,
 }
 
 impl Transcript {
@@ -60,7 +63,7 @@ impl Reader for Transcript {
     }
 
     fn verdict(&self, exit: &ProcessExit) -> Verdict {
-        self.facts.verdict(exit)
+        Verdict { spent: self.facts.spent, ..self.facts.verdict(exit) }
     }
 }
 
@@ -80,6 +83,10 @@ impl Facts {
             Some("message_send_starting") => self.request = Some(false),
             Some("message_send") => {
                 self.request = Some(true);
+                let micro_usd = event["properties"]["cost"].as_f64().and_then(Spent::micro);
+                let spent =
+                    Spent { tokens: event["properties"]["total_tokens"].as_u64(), micro_usd, of_session: false };
+                self.spent = Some(self.spent.unwrap_or_default().and(spent)).filter(|spent| !spent.is_unknown());
                 let tokens = event["properties"]["prompt_tokens"].as_u64().map(AgentEvent::Usage);
                 return tokens.into_iter().chain([AgentEvent::Turn]).collect();
             }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::backend::process::{Reader, Verdict, brief, silent};
 use crate::backend::status::{class_of, class_without_answer, status};
+use crate::events::Spent;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::ProcessExit;
@@ -146,7 +147,8 @@ impl Reader for Transcript {
             Some(result) => Verdict::new(self.class(result), evidence(result)),
             None => silent(exit),
         };
-        Verdict { session_refused: self.resumes && told, ..verdict }
+        let spent = self.result.as_ref().and_then(spent);
+        Verdict { session_refused: self.resumes && told, spent, ..verdict }
     }
 }
 
@@ -155,6 +157,18 @@ fn context(usage: &Value) -> Option<u64> {
     let count = |key: &str| usage[key].as_u64().unwrap_or(0);
     let input = usage["input_tokens"].as_u64()?;
     Some(input + count("cache_read_input_tokens") + count("cache_creation_input_tokens"))
+}
+
+/// What the session used, which a session that is gone on with counts on.
+fn spent(result: &Value) -> Option<Spent> {
+    let of_model = |usage: &Value| {
+        let kinds = ["inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"];
+        kinds.iter().filter_map(|kind| usage[*kind].as_u64()).sum::<u64>()
+    };
+    let models = result["modelUsage"].as_object();
+    let tokens = models.map(|models| models.values().map(of_model).sum());
+    let spent = Spent { tokens, micro_usd: result["total_cost_usd"].as_f64().and_then(Spent::micro), of_session: true };
+    (!spent.is_unknown()).then_some(spent)
 }
 
 /// What the class was read from, in one line.

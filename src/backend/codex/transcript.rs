@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::backend::process::{Verdict, brief, silent};
 use crate::backend::recorded::{Beside, Followed};
 use crate::backend::status::{class_of, class_without_answer};
+use crate::events::Spent;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::ProcessExit;
@@ -94,6 +95,11 @@ impl Beside for Facts {
             }
             _ => Vec::new(),
         }
+    }
+
+    fn spent(&self) -> Option<Spent> {
+        let (sum, _) = self.usage?;
+        Some(Spent { tokens: Some(sum), micro_usd: None, of_session: true })
     }
 
     fn verdict(&self, exit: &ProcessExit) -> Verdict {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::backend::process::{Verdict, brief, silent};
 use crate::backend::recorded::{Beside, Followed};
 use crate::backend::status::{class_of, class_without_answer, status_in};
+use crate::events::Spent;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::ProcessExit;
@@ -74,6 +75,11 @@ impl Beside for Facts {
             return Vec::new();
         }
         vec![AgentEvent::Usage(tokens), AgentEvent::Turn]
+    }
+
+    fn spent(&self) -> Option<Spent> {
+        let tokens = self.result.as_ref()?["stats"]["total_tokens"].as_u64()?;
+        Some(Spent { tokens: Some(tokens), micro_usd: None, of_session: false })
     }
 
     fn verdict(&self, exit: &ProcessExit) -> Verdict {

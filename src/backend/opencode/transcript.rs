@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::backend::process::{Reader, Verdict, brief, silent};
 use crate::backend::refusal::Resumption;
 use crate::backend::status::{class_of, class_without_answer, status};
+use crate::events::Spent;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::ProcessExit;
@@ -23,6 +24,8 @@ pub(super) struct Transcript {
     step: Step,
     /// Tokens of the context before the step that is held.
     tokens: Option<u64>,
+    /// What its steps used.
+    spent: Option<Spent>,
     end: Option<End>,
 }
 
@@ -68,6 +71,9 @@ impl Transcript {
         let count = |pointer: &str| part["tokens"].pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
         let tokens = count("/input") + count("/cache/read") + count("/cache/write");
         self.step.tokens = Some(tokens).filter(|tokens| *tokens > 0);
+        let micro_usd = part["cost"].as_f64().and_then(Spent::micro);
+        let spent = Spent { tokens: part["tokens"]["total"].as_u64(), micro_usd, of_session: false };
+        self.spent = Some(self.spent.unwrap_or_default().and(spent)).filter(|spent| !spent.is_unknown());
         self.end = part["reason"].as_str().map(|reason| End::Finished(reason.to_owned()));
     }
 }
@@ -104,7 +110,7 @@ impl Reader for Transcript {
             Some(End::Failed(error)) => failure(error),
             None => silent(exit),
         };
-        Verdict { session_refused, ..verdict }
+        Verdict { session_refused, spent: self.spent, ..verdict }
     }
 }
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::backend::process::{Reader, Verdict, brief, silent};
 use crate::backend::refusal::Resumption;
 use crate::backend::status::{class_of, class_without_answer, status_in};
+use crate::events::Spent;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::ProcessExit;
@@ -21,6 +22,8 @@ pub(super) struct Transcript {
     resumption: Resumption,
     /// Tokens of the context by the last answer.
     tokens: Option<u64>,
+    /// What its answers used.
+    spent: Option<Spent>,
     /// The last answer: why it stopped, and what its failure says.
     answer: Option<(String, String)>,
     state: State,
@@ -44,6 +47,10 @@ impl Transcript {
 
     fn answer(&mut self, message: &Value) -> Vec<AgentEvent> {
         let text = |key: &str| message[key].as_str().unwrap_or_default().to_owned();
+        let usage = &message["usage"];
+        let micro_usd = usage["cost"]["total"].as_f64().and_then(Spent::micro);
+        let spent = Spent { tokens: usage["totalTokens"].as_u64(), micro_usd, of_session: false };
+        self.spent = Some(self.spent.unwrap_or_default().and(spent)).filter(|spent| !spent.is_unknown());
         let reason = text("stopReason");
         let failed = reason == "error";
         self.answer = Some((reason, text("errorMessage")));
@@ -116,7 +123,7 @@ impl Reader for Transcript {
             }
             _ => silent(exit),
         };
-        Verdict { session_refused, ..verdict }
+        Verdict { session_refused, spent: self.spent, ..verdict }
     }
 }
 

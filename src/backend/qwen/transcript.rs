@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::backend::process::{Verdict, brief, silent};
 use crate::backend::recorded::{Beside, Followed};
 use crate::backend::status::{class_of, class_without_answer, status, status_in};
+use crate::events::Spent;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::ProcessExit;
@@ -89,6 +90,11 @@ impl Beside for Facts {
             events.push(AgentEvent::Compacted { before: tokens("originalTokenCount"), after: tokens("newTokenCount") });
         }
         events
+    }
+
+    fn spent(&self) -> Option<Spent> {
+        let tokens = self.result.as_ref()?["usage"]["total_tokens"].as_u64()?;
+        Some(Spent { tokens: Some(tokens), micro_usd: None, of_session: true })
     }
 
     fn verdict(&self, exit: &ProcessExit) -> Verdict {

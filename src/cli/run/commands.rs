@@ -18,7 +18,7 @@ use super::init::init;
 use super::journal::journal;
 use super::log::withhold;
 use super::logs::logs;
-use super::notify::{notify, tell, tell_what_is_left};
+use super::notify::{notify, tell, tell_of_failure, tell_what_is_left};
 use super::pinned::{Files, Resumed, Wish, all_taken, planned_for_resume};
 use super::refusal::{of_prompt, of_run};
 use super::report::{escalations, report};
@@ -189,22 +189,25 @@ fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> R
         let _entered = runtime.enter();
         Engine::begin(request, interrupts, &mut terminal)
     };
+    let has_begun = engine.is_ok();
     let ended = engine.and_then(|engine| runtime.block_on(engine.run()));
     if let Ok(Ended { end, .. }) = &ended {
         terminal.part(end);
     }
     // All of it is shown before anything else is said.
     drop(terminal);
-    // Whoever interrupted a run knows of it, and wants to get away.
-    if !matches!(&ended, Ok(Ended { end: RunEnd::Interrupted { .. }, .. })) {
-        tell(deliverer, runtime);
+    let ended = ended.map_err(of_run);
+    match &ended {
+        // Whoever interrupted a run knows of it, and wants to get away.
+        Ok(Ended { end: RunEnd::Interrupted { .. }, .. }) => {}
+        Err(failure) if has_begun => tell_of_failure(here, deliverer, runtime, &failure.text()),
+        _ => tell(deliverer, runtime),
     }
-    let Ended { end, state } = ended.map_err(of_run)?;
+    let Ended { end, state } = ended?;
     if args.json {
         let call = Call::pending(&state, &here.layout).as_ref().map(call_json);
         let here = here.again()?;
-        let limit = settings_of_the_execution(&here, args).map(|settings| settings.triggers().timeout);
-        let status = looked(&here, limit)?;
+        let status = looked(&here, settings_of_the_execution(&here, args).as_ref())?;
         print_json(&json!({ "end": end.word(), "call": call, "status": status }))?;
     }
     Ok(match end {

@@ -5,13 +5,14 @@ use tokio::runtime::Runtime;
 
 use super::args::LoaRun;
 use super::commands::runtime;
-use super::given::{Here, bounds, settings, settings_again};
+use super::given::{Here, bounds, settings, settings_again, settings_of_the_execution};
 use super::refusal::of_run;
-use super::show::print_json;
+use super::show::{print_json, untold_line};
 use crate::backend::every_backend;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::Settings;
+use crate::events::{Message, News};
 use crate::runner::{Delivered, Deliverer, Outcome, RunError, Undelivered};
 use crate::store::StoreError;
 use crate::system::lock::LockError;
@@ -31,11 +32,40 @@ fn deliverer(here: &Here, settings: &Settings) -> Deliverer {
 /// Delivers what is queued, and says who was not told. Never a reason for a command to fail.
 pub(super) fn tell(deliverer: Deliverer, runtime: &Runtime) {
     match run(deliverer, runtime, false) {
-        Ok(told) => told.left.iter().filter(|it| it.was_tried).for_each(|left| say(untold(left))),
+        Ok(told) => told.left.iter().filter(|it| it.tries > 0).for_each(warn),
         // Whoever works on it delivers it.
         Err(RunError::Store(StoreError::Lock(LockError::Held { .. }))) => {}
         Err(error) => say(format_args!("loa-run: nobody else was told: {}", of_run(error).text())),
     }
+}
+
+/// Tells of the error that ended a session, or kept one from beginning. Where the journal does not hold it, it is told once,
+/// and nothing remembers that.
+pub(super) fn tell_of_failure(here: &Here, deliverer: Deliverer, runtime: &Runtime, error: &str) {
+    let state = here.again().and_then(|here| here.present()).ok().flatten();
+    let is_failure = |message: &Message| matches!(message.news, News::Failed { .. });
+    if state.and_then(|state| state.outbox).is_some_and(|outbox| outbox.messages.iter().any(is_failure)) {
+        return tell(deliverer, runtime);
+    }
+    let id = format!("unrecorded-{}", ids::execution(clock::now().wall()));
+    for (receiver, outcome) in runtime.block_on(deliverer.tell_unrecorded(&id, error)) {
+        if let Some(reason) = outcome.reason() {
+            say(format_args!(
+                "loa-run: nobody was told by the {receiver}: {reason}; the journal does not hold it, so nobody tries again"
+            ));
+        }
+    }
+}
+
+/// The same for what keeps a service from working, before there is a session that could tell of it.
+pub(super) fn tell_of_refusal(here: &Here, args: &LoaRun, error: &str) -> Result<(), Failure> {
+    let Some(settings) = settings_of_the_execution(here, args) else { return Ok(()) };
+    tell_of_failure(here, deliverer(here, &settings), &runtime()?, error);
+    Ok(())
+}
+
+fn warn(left: &Undelivered) {
+    say(format_args!("loa-run: {}", untold_line(left)));
 }
 
 /// The same for a command that needs no configuration itself: where nothing is queued, none is read.
@@ -60,14 +90,6 @@ fn run(deliverer: Deliverer, runtime: &Runtime, insists: bool) -> Result<Deliver
     runtime.block_on(deliverer.deliver(insists, interrupts))
 }
 
-fn untold(left: &Undelivered) -> String {
-    let after = match left.again_at {
-        Some(_) => "later commands try again, `loa-run notify` among them",
-        None => "it is not tried again; when that is mended, `loa-run notify --retry`",
-    };
-    format!("loa-run: nobody was told by the {}: {}; {after}", left.receiver, left.reason)
-}
-
 /// `loa-run notify`.
 pub(super) fn notify(here: &Here, args: &LoaRun, test: bool, retry: bool) -> Result<ExitStatus, Failure> {
     if test {
@@ -80,20 +102,17 @@ pub(super) fn notify(here: &Here, args: &LoaRun, test: bool, retry: bool) -> Res
     let delivered = run(queue, &runtime()?, retry).map_err(of_run)?;
     if args.json {
         let taken = delivered.taken.iter().map(|(receiver, id)| json!({ "receiver": receiver, "message": id }));
-        let left = delivered.left.iter().map(|left| {
-            json!({ "receiver": left.receiver, "message": left.id, "reason": left.reason, "again_at": left.again_at })
-        });
-        print_json(&json!({ "taken": taken.collect::<Vec<_>>(), "left": left.collect::<Vec<_>>() }))?;
+        print_json(&json!({ "taken": taken.collect::<Vec<_>>(), "left": delivered.left }))?;
     } else {
         let told = delivered.taken.iter().map(|(receiver, id)| format!("told by the {receiver}: {id}\n"));
         let nothing = delivered.taken.is_empty() && delivered.left.is_empty();
         print(&told.chain(nothing.then(|| "nothing is left to tell\n".to_owned())).collect::<String>())?;
-        delivered.left.iter().for_each(|left| say(untold(left)));
+        delivered.left.iter().for_each(warn);
     }
-    Ok(match delivered.left.iter().map(|left| left.again_at.is_some()).min() {
+    Ok(match delivered.left.iter().map(|left| left.refused).max() {
         None => ExitStatus::Success,
-        Some(true) => ExitStatus::TryAgain,
-        Some(false) => ExitStatus::HumanNeeded,
+        Some(false) => ExitStatus::TryAgain,
+        Some(true) => ExitStatus::HumanNeeded,
     })
 }
 
@@ -110,19 +129,18 @@ fn try_out(deliverer: &Deliverer, json: bool) -> Result<ExitStatus, Failure> {
     has_receivers(deliverer)?;
     let id = format!("test-{}", ids::execution(clock::now().wall()));
     let outcomes = runtime()?.block_on(deliverer.test(&id));
-    let words = |outcome: &Outcome| match outcome {
-        Outcome::Taken => (None, "taken"),
-        Outcome::Later { reason, .. } => (Some(reason.clone()), "later"),
-        Outcome::Never { reason } => (Some(reason.clone()), "refused"),
+    let word = |outcome: &Outcome| match outcome {
+        Outcome::Taken => "taken",
+        Outcome::Later { .. } => "later",
+        Outcome::Never { .. } => "refused",
     };
     if json {
-        let tried = outcomes.iter().map(|(receiver, outcome)| {
-            let (reason, word) = words(outcome);
-            json!({ "receiver": receiver, "outcome": word, "reason": reason })
-        });
+        let tried = outcomes.iter().map(
+            |(receiver, outcome)| json!({ "receiver": receiver, "outcome": word(outcome), "reason": outcome.reason() }),
+        );
         print_json(&json!({ "message": id, "tried": tried.collect::<Vec<_>>() }))?;
     } else {
-        let line = |(receiver, outcome): &(String, Outcome)| match words(outcome).0 {
+        let line = |(receiver, outcome): &(String, Outcome)| match outcome.reason() {
             None => format!("{receiver} has taken the test message\n"),
             Some(reason) => format!("{receiver} has not taken the test message: {reason}\n"),
         };

@@ -14,6 +14,7 @@ use super::args::LoaRun;
 use super::commands::{command, program, runtime};
 use super::given::Here;
 use super::needs::find;
+use super::notify::tell_of_refusal;
 use super::show::print_json;
 use super::unit::{Parts, Unit, environment_file, is_ours, unit};
 use crate::cli::console::{print, say};
@@ -354,6 +355,9 @@ fn not_text(path: &Path) -> Failure {
 fn as_service(here: &Here, args: &LoaRun) -> Result<ExitStatus, Failure> {
     // Whatever comes of it: we were started, and say the rest by our exit code.
     ServiceManager::of_environment().ready();
+    let sessions =
+        || here.again().and_then(|here| here.present()).ok().flatten().map_or(0, |state| state.sessions.len());
+    let before = sessions();
     let verb = match here.present()?.map(|state| state.status) {
         None => "run",
         Some(over @ (RunStatus::Completed | RunStatus::Aborted)) => {
@@ -366,5 +370,11 @@ fn as_service(here: &Here, args: &LoaRun) -> Result<ExitStatus, Failure> {
     let mut typed = LoaRun::try_parse_from(["loa-run", verb]).expect("both are commands that need nothing else");
     typed.workspace = Some(here.layout.workspace().to_path_buf());
     typed.json = args.json;
-    command(&typed)
+    command(&typed).or_else(|failure| {
+        // A session tells of its end itself; what keeps one from beginning is seen by nobody else.
+        if sessions() == before {
+            tell_of_refusal(here, args, &failure.text())?;
+        }
+        Err(failure)
+    })
 }

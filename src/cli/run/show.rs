@@ -9,7 +9,7 @@ use super::terminal::{names, span, waits_for};
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::events::RunStatus;
-use crate::runner::{Doing, Plan, Standing, Status, Work, WorkAtHand};
+use crate::runner::{Doing, Plan, Standing, Status, Undelivered, Work, WorkAtHand};
 
 /// Writes a value to standard output as one JSON document.
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
@@ -46,6 +46,10 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
         status.remediation_loops,
         status.context_tokens.map(|tokens| format!(", {tokens} tokens in the context")).unwrap_or_default(),
     )?;
+    let spent = status.spent.to_string();
+    if !spent.is_empty() {
+        writeln!(text, "  agents used {spent}\n")?;
+    }
     if !status.flags.is_empty() {
         writeln!(text, "  started with {}\n", status.flags.join(" "))?;
     }
@@ -62,6 +66,10 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
     if let Some(error) = &status.last_error {
         writeln!(text, "\nthe last session ended by an error: {error}")?;
     }
+    for (index, untold) in status.untold.iter().enumerate() {
+        let gap = if index == 0 { "\n" } else { "" };
+        writeln!(text, "{gap}{}", untold_line(untold))?;
+    }
     for (index, answer) in status.answers.iter().enumerate() {
         let mark = if answer.unguarded { UNGUARDED } else { "" };
         let gap = if index == 0 { "\n" } else { "" };
@@ -77,6 +85,21 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
         writeln!(text, "  go on:  loa-run resume")?;
     }
     Ok(())
+}
+
+pub(super) fn untold_line(untold: &Undelivered) -> String {
+    let Undelivered { receiver, event, .. } = untold;
+    let next = match (untold.refused, untold.again_at) {
+        (true, _) => "it is not tried again; when that is mended, `loa-run notify --retry`".to_owned(),
+        (false, Some(at)) => format!("later commands try again from {at} on, `loa-run notify` among them"),
+        (false, None) => "`loa-run notify` tries".to_owned(),
+    };
+    let reason = untold.reason.as_deref().unwrap_or("nobody has tried");
+    let tries = match untold.tries {
+        0 | 1 => String::new(),
+        tries => format!(", tried {tries} times"),
+    };
+    format!("nobody was told by the {receiver}: {reason} (`{event}`{tries}); {next}")
 }
 
 /// What is said of an answer of which nobody can tell who gave it.

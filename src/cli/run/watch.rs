@@ -12,7 +12,8 @@ use super::refusal::of_run;
 use super::show::{print_json, status_line, status_text};
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
-use crate::runner::{Standing, Status, Vantage, status};
+use crate::config::Settings;
+use crate::runner::{Notification, Standing, Status, Vantage, status};
 use crate::system::process::{Interrupt, Interrupts};
 use crate::system::{clock, env};
 
@@ -21,11 +22,11 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// Shows where the execution stands, and says by the exit code whether anybody has to do anything.
 pub(super) fn show_status(here: &Here, watch: bool, args: &LoaRun) -> Result<ExitStatus, Failure> {
-    let limit = settings_of_the_execution(here, args).map(|settings| settings.triggers().timeout);
+    let settings = settings_of_the_execution(here, args);
     if watch {
-        return watched(here, limit, args.json);
+        return watched(here, settings.as_ref(), args.json);
     }
-    let status = looked(here, limit)?;
+    let status = looked(here, settings.as_ref())?;
     if args.json {
         print_json(&status)?;
     } else {
@@ -35,8 +36,10 @@ pub(super) fn show_status(here: &Here, watch: bool, args: &LoaRun) -> Result<Exi
 }
 
 /// Where it stands now.
-pub(super) fn looked(here: &Here, limit: Option<Duration>) -> Result<Status, Failure> {
-    let from = Vantage { place: &here.place, now: clock::now().wall(), limit };
+pub(super) fn looked(here: &Here, settings: Option<&Settings>) -> Result<Status, Failure> {
+    let limit = settings.map(|settings| settings.triggers().timeout);
+    let receivers = settings.map(Notification::from).unwrap_or_default().receivers;
+    let from = Vantage { place: &here.place, now: clock::now().wall(), limit, receivers: &receivers };
     status(&here.layout, &here.store, from).map_err(of_run)
 }
 
@@ -49,7 +52,7 @@ fn exit(standing: Standing) -> ExitStatus {
 }
 
 /// Until nobody works on it any more.
-fn watched(here: &Here, limit: Option<Duration>, json: bool) -> Result<ExitStatus, Failure> {
+fn watched(here: &Here, settings: Option<&Settings>, json: bool) -> Result<ExitStatus, Failure> {
     let runtime = runtime()?;
     let mut interrupts = {
         let _entered = runtime.enter();
@@ -57,7 +60,7 @@ fn watched(here: &Here, limit: Option<Duration>, json: bool) -> Result<ExitStatu
     };
     let mut screen = Screen::new(json);
     loop {
-        let status = looked(here, limit)?;
+        let status = looked(here, settings)?;
         let is_over = status.process.is_none();
         screen.show(&status, is_over)?;
         if is_over {

@@ -52,6 +52,7 @@ pub fn fold(story: &Story, layout: &Layout, logs: &[&Path], seen: Seen) -> RunRe
         status: status(state, seen.working),
         started_at: earliest.map_or(state.started_at, |earliest| earliest.min(state.started_at)),
         last_at,
+        spent: state.spent_in_all(),
         elapsed_ms: u64::try_from(state.counters.elapsed().as_millis()).unwrap_or(u64::MAX),
         sessions: state.sessions.len(),
         phases: phases(state),

@@ -65,12 +65,13 @@ fn head(report: &RunReport) -> Markup {
         ("Calls", report.calls.len().to_string()),
         ("Sessions", report.sessions.to_string()),
     ];
+    let used = Some(("Agents used", report.spent.to_string())).filter(|(_, used)| !used.is_empty());
     markup! {
         header {
             h1 { (report.execution_id) " " span class={ "badge " (tone_of_status(report.status)) } { (report.status) } }
             p.lead { "What happened, phase by phase." }
             dl.facts {
-                @for (name, value) in &facts { div { dt { (name) } dd { (value) } } }
+                @for (name, value) in facts.iter().chain(&used) { div { dt { (name) } dd { (value) } } }
             }
             @if let Some(error) = &report.last_error { p { "The last session ended by an error: " (error) } }
             @if report.unreadable > 0 {

@@ -9,6 +9,7 @@ use crate::contract::Checkpoint;
 use crate::contract::{
     CompactionLevel, EscalationTrigger, ExecutionId, Finding, Phase, PhaseProgress, ResolutionAction, WarningLevel,
 };
+use crate::events::Spent;
 
 /// One execution, from its beginning to now.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,6 +24,9 @@ pub struct RunReport {
     pub last_at: Timestamp,
     /// Time in which stages ran or backed off, in milliseconds.
     pub elapsed_ms: u64,
+    /// What agents used, as far as they say so.
+    #[serde(skip_serializing_if = "Spent::is_unknown")]
+    pub spent: Spent,
     /// How many processes worked on it, one after the other.
     pub sessions: usize,
     /// Its phases, in the order in which they run.

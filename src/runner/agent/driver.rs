@@ -108,7 +108,14 @@ async fn hear_out<H: Host>(invocation: &mut dyn Invocation, host: &mut H) -> Age
 /// The end of one that did not obey in time.
 fn killed() -> AgentEnd {
     let signal = Some("SIGKILL".to_owned());
-    AgentEnd { class: Class::Cancelled, code: None, signal, evidence: String::new(), session_refused: false }
+    AgentEnd {
+        class: Class::Cancelled,
+        code: None,
+        signal,
+        evidence: String::new(),
+        session_refused: false,
+        spent: None,
+    }
 }
 
 /// What an agent did in the one vocabulary, without secrets. Output and the end are none of it: they are the host's.
@@ -140,6 +147,7 @@ pub(in crate::runner) fn ended(
         session,
         answer,
         turns,
+        spent: end.spent,
     }
 }
 

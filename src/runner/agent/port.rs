@@ -20,6 +20,7 @@ use serde::Serialize;
 
 use crate::config::DockerSection;
 use crate::contract::{ContextLimits, EffortLevel};
+use crate::events::Spent;
 use crate::policy::{Class, Usage};
 use crate::system::process::Piece;
 
@@ -257,4 +258,6 @@ pub struct AgentEnd {
     pub evidence: String,
     /// The session that it was to go on with is not there: it never began.
     pub session_refused: bool,
+    /// What it used, where it says so.
+    pub spent: Option<Spent>,
 }

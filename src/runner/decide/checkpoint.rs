@@ -29,7 +29,7 @@ pub(super) fn checkpoint(state: &State, concluded: &Concluded<'_>, now: Timestam
         errors,
         metrics: Some(Metrics {
             duration_ms: concluded.duration_ms,
-            tokens_used: reported.tokens_used,
+            tokens_used: reported.tokens_used.or_else(|| state.spending.get(&concluded.phase)?.total().tokens),
             api_calls: reported.api_calls,
         }),
     }

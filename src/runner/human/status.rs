@@ -9,10 +9,11 @@ use serde::Serialize;
 
 use super::work::{LastFailure, LastOutput, Standing, WorkAtHand};
 use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress, ResolutionAction};
-use crate::events::{ApprovalState, Outage, PinnedFile, RecordedResolution, RunStatus, State};
-use crate::runner::RunError;
+use crate::events::{ApprovalState, Outage, PinnedFile, RecordedResolution, RunStatus, Spent, State};
 use crate::runner::decide::UNVERIFIED;
 use crate::runner::dispatch::{Existing, present};
+use crate::runner::receivers::Receiver;
+use crate::runner::{RunError, Undelivered, undelivered};
 use crate::store::{Layout, Place, RunStore, read_context_state, report_paths};
 use crate::system::lock::Holder;
 
@@ -42,6 +43,9 @@ pub struct Status {
     /// The tokens in the context, as they were last known; absent when nobody said any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<u64>,
+    /// What agents used so far, as far as they say so.
+    #[serde(skip_serializing_if = "Spent::is_unknown")]
+    pub spent: Spent,
     /// The attempt of the phase that is being worked on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
@@ -71,6 +75,9 @@ pub struct Status {
     /// Why the last session could not go on, when an error ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// Who is to be told of an end and was not yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub untold: Vec<Undelivered>,
 }
 
 /// One phase of a status.
@@ -136,6 +143,8 @@ pub struct Vantage<'a> {
     pub now: Timestamp,
     /// How long the execution may work in all, where that is known.
     pub limit: Option<Duration>,
+    /// Who is to be told of its ends; nobody where that is not known.
+    pub receivers: &'a [Receiver],
 }
 
 /// Where the execution in the workspace stands.
@@ -178,6 +187,8 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         approval: state.deploy == ApprovalState::Asked,
         answers: ResolutionAction::WORDS.iter().map(|word| format!("loa-run resolve {word}")).collect(),
     });
+    // Whoever works on it delivers it.
+    let untold = if process.is_some() { Vec::new() } else { undelivered(&state, from.receivers) };
     Ok(Status {
         execution_id: state.execution_id.clone(),
         status: state.status,
@@ -189,6 +200,7 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         limit_ms: from.limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)),
         remediation_loops: state.counters.remediation_loops(),
         context_tokens: context.or(state.context_tokens).filter(|tokens| *tokens > 0),
+        spent: state.spent_in_all(),
         attempt: working.and_then(|phase| state.active_in(phase)).map(|active| active.attempt),
         work,
         last_failure: LastFailure::of(&state, envelopes),
@@ -199,6 +211,7 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         outage: state.outage.clone().filter(|outage| outage.answered.is_none()),
         answers: state.resolutions.iter().map(AnswerLine::from).collect(),
         last_error: state.last_error.clone(),
+        untold,
     })
 }
 

@@ -4,14 +4,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::task::JoinSet;
 
 use super::morning::{Morning, Observed, log_of};
-use super::outbox::{Outcome, due, next_try, tried};
+use super::outbox::{Outcome, Undelivered, due, next_try, tried, undelivered};
 use super::send::Sender;
-use crate::events::{Message, Settled, State};
-use crate::runner::receivers::{Notification, Receiver};
+use crate::events::{Message, News, State};
+use crate::runner::receivers::Notification;
 use crate::runner::{Bounds, RunError};
 use crate::store::{FileStore, Journal, Layout, Place, RunStore, clean, tail};
 use crate::system::clock::{self, Moment};
@@ -51,21 +50,6 @@ pub struct Delivered {
     pub left: Vec<Undelivered>,
 }
 
-/// A message that a receiver has not taken.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undelivered {
-    /// The message.
-    pub id: String,
-    /// The receiver.
-    pub receiver: String,
-    /// Why.
-    pub reason: String,
-    /// When it is tried again; `None` when it was refused for good.
-    pub again_at: Option<Timestamp>,
-    /// Whether it was tried at all.
-    pub was_tried: bool,
-}
-
 impl Deliverer {
     /// Whoever delivers by these bounds. `withheld` are variables that are not for programs.
     #[must_use]
@@ -91,7 +75,7 @@ impl Deliverer {
         // Where there is nothing to tell, nobody is kept from anything.
         let Some(recorded) = store.current()? else { return Ok(Delivered::default()) };
         if !is_due(&recorded.state) {
-            return Ok(left(Delivered::default(), &recorded.state, receivers));
+            return Ok(Delivered { taken: Vec::new(), left: undelivered(&recorded.state, receivers) });
         }
         store.claim(now, false)?;
         store.say_ending();
@@ -99,7 +83,8 @@ impl Deliverer {
         let mut journal = Journal::resume(Box::new(store), &recorded)?;
         let mut delivered = Delivered::default();
         self.rounds(&mut journal, insists, &mut interrupts, &mut delivered).await?;
-        Ok(left(delivered, journal.state(), receivers))
+        delivered.left = undelivered(journal.state(), receivers);
+        Ok(delivered)
     }
 
     async fn rounds(
@@ -223,26 +208,20 @@ impl Deliverer {
         }
         tried
     }
-}
 
-/// The execution's messages that somebody has not taken, beside what was delivered.
-fn left(delivered: Delivered, state: &State, receivers: &[Receiver]) -> Delivered {
-    let messages = state.outbox.iter().flat_map(|outbox| &outbox.messages);
-    let open = messages.flat_map(|message| {
-        let wants = receivers.iter().filter(|receiver| receiver.wants(&message.news));
-        wants.filter_map(|receiver| {
-            let delivery = message.deliveries.get(&receiver.name).cloned().unwrap_or_default();
-            let reason = delivery.reason.unwrap_or_else(|| "it was not tried yet".to_owned());
-            let again_at = delivery.again_at.or((delivery.tries == 0).then_some(message.at));
-            let (id, receiver) = (message.id.clone(), receiver.name.clone());
-            (delivery.settled != Some(Settled::Taken)).then_some(Undelivered {
-                id,
-                receiver,
-                reason,
-                again_at,
-                was_tried: delivery.tries > 0,
-            })
-        })
-    });
-    Delivered { left: open.collect(), ..delivered }
+    /// Tells of an end that no journal holds, such as one of a full disk: each receiver that wants failures, once, for ten
+    /// seconds at most. What became of each.
+    pub async fn tell_unrecorded(&self, id: &str, error: &str) -> Vec<(String, Outcome)> {
+        let news = News::Failed { error: error.to_owned() };
+        let morning = Morning::unrecorded(id.to_owned(), &news, self.layout.workspace());
+        let mut tries = JoinSet::new();
+        for receiver in self.notification.receivers.iter().filter(|receiver| receiver.wants(&news)).cloned() {
+            let (sender, morning) = (self.sender.clone(), morning.clone());
+            tries.spawn(async move {
+                let outcome = sender.send(&receiver, &morning, LONGEST).await;
+                (receiver.name, outcome)
+            });
+        }
+        tries.join_all().await
+    }
 }

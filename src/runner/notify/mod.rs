@@ -14,6 +14,6 @@ mod render;
 mod send;
 
 pub use self::call::Call;
-pub use self::deliver::{Delivered, Deliverer, Undelivered};
+pub use self::deliver::{Delivered, Deliverer};
 pub use self::morning::Morning;
-pub use self::outbox::{Outcome, carried, due, next_try, tried};
+pub use self::outbox::{Outcome, Undelivered, carried, due, next_try, tried, undelivered};

@@ -72,7 +72,7 @@ impl Morning {
             event: message.news.word(),
             execution: state.execution_id.to_string(),
             workspace: layout.workspace().display().to_string(),
-            title: clean(&title(&message.news, state, layout.workspace()), TITLE),
+            title: clean(&title(&message.news, state.phases.len(), layout.workspace()), TITLE),
             call: asked(&message.news, state, layout),
             phases: state.phases.iter().map(|phase| phase_line(*phase, state)).collect(),
             took: took(message, state),
@@ -86,16 +86,29 @@ impl Morning {
     /// A message to see whether a receiver can be reached.
     #[must_use]
     pub fn test(id: String, workspace: &Path) -> Self {
-        let place = workspace.display();
+        let title = format!("loa-run: a test message from {}", workspace.display());
+        let took = "nothing ran; whoever reads this will be told how runs end";
+        Self::of_nothing(id, "test", workspace, title, took)
+    }
+
+    /// A message about an end that no journal holds: what is known is the end alone.
+    pub(super) fn unrecorded(id: String, news: &News, workspace: &Path) -> Self {
+        let title = clean(&title(news, 0, workspace), TITLE);
+        let took = "not known: this end could not be recorded";
+        let answers = answers(news, workspace, false);
+        Self { answers, ..Self::of_nothing(id, news.word(), workspace, title, took) }
+    }
+
+    fn of_nothing(id: String, event: &'static str, workspace: &Path, title: String, took: &str) -> Self {
         Self {
             id,
-            event: "test",
+            event,
             execution: String::new(),
-            workspace: place.to_string(),
-            title: format!("loa-run: a test message from {place}"),
+            workspace: workspace.display().to_string(),
+            title,
             call: None,
             phases: Vec::new(),
-            took: "nothing ran; whoever reads this will be told how runs end".to_owned(),
+            took: took.to_owned(),
             changed: Vec::new(),
             log_of: None,
             log: Vec::new(),
@@ -114,10 +127,10 @@ pub(super) fn log_of(news: &News, state: &State) -> Option<(Phase, u32)> {
     named.or_else(|| state.phases.iter().rev().copied().find_map(started))
 }
 
-fn title(news: &News, state: &State, workspace: &Path) -> String {
+fn title(news: &News, phases: usize, workspace: &Path) -> String {
     let name = workspace.file_name().unwrap_or(workspace.as_os_str()).to_string_lossy();
     match news {
-        News::Completed => format!("loa-run: {name} is done, {} phases", state.phases.len()),
+        News::Completed => format!("loa-run: {name} is done, {phases} phases"),
         News::Paused { pause: Pause::Limit { until: Some(until) } } => {
             format!("loa-run: {name} is paused: a limit of the provider is lifted at {until}")
         }
@@ -164,8 +177,10 @@ fn phase_line(phase: Phase, state: &State) -> String {
 fn took(message: &Message, state: &State) -> String {
     let millis = |duration: std::time::Duration| draw::span(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
     let whole = std::time::Duration::try_from(message.at.duration_since(state.started_at)).unwrap_or_default();
-    let tokens: u64 = state.checkpoints.values().filter_map(|it| it.metrics.as_ref()?.tokens_used).sum();
-    let used = if tokens > 0 { format!(", {tokens} tokens") } else { String::new() };
+    let used = match state.spent_in_all().to_string() {
+        nothing if nothing.is_empty() => nothing,
+        used => format!(", {used}"),
+    };
     format!("{} since it began, {} of work{used}", millis(whole), millis(state.counters.elapsed()))
 }
 

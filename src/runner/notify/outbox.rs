@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::Serialize;
 
-use crate::events::{Event, Message, News, State};
+use crate::events::{Event, Message, News, Settled, State};
 use crate::policy::Backoff;
 use crate::runner::receivers::Receiver;
 
@@ -33,6 +34,59 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// Why it was not taken.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Taken => None,
+            Self::Later { reason, .. } | Self::Never { reason } => Some(reason),
+        }
+    }
+}
+
+/// A message that a receiver has not taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Undelivered {
+    /// The message.
+    #[serde(rename = "message")]
+    pub id: String,
+    /// The end that it is about: `completed`, `paused`, `failed` or `escalated`.
+    pub event: &'static str,
+    /// The receiver.
+    pub receiver: String,
+    /// How often it was tried.
+    pub tries: u32,
+    /// Why it was not taken; absent where nobody has tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// It was refused for good: it is tried again only where somebody insists.
+    pub refused: bool,
+    /// When it is tried again; absent where it is due now, and where it was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again_at: Option<Timestamp>,
+}
+
+/// The messages that receivers want and have not taken, whether they were tried or the session died before.
+#[must_use]
+pub fn undelivered(state: &State, receivers: &[Receiver]) -> Vec<Undelivered> {
+    let left = wanted(state, receivers).map(|(message, receiver)| {
+        let delivery = message.deliveries.get(&receiver.name).cloned().unwrap_or_default();
+        let settled = delivery.settled;
+        let left = Undelivered {
+            id: message.id.clone(),
+            event: message.news.word(),
+            receiver: receiver.name.clone(),
+            tries: delivery.tries,
+            reason: delivery.reason,
+            refused: settled == Some(Settled::Refused),
+            again_at: delivery.again_at,
+        };
+        (settled, left)
+    });
+    left.filter(|(settled, _)| *settled != Some(Settled::Taken)).map(|(_, left)| left).collect()
+}
+
 /// Which message each receiver is to be told now. With `insists` also what is to be tried later, and what was refused.
 #[must_use]
 pub fn due<'a>(
@@ -41,7 +95,7 @@ pub fn due<'a>(
     now: Timestamp,
     insists: bool,
 ) -> Vec<(&'a Message, &'a Receiver)> {
-    use crate::events::Settled::{Refused, Taken};
+    use Settled::{Refused, Taken};
     let is_due = |message: &Message, receiver: &Receiver| match message.deliveries.get(&receiver.name) {
         None => true,
         Some(delivery) if insists => delivery.settled != Some(Taken),

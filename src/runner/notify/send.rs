@@ -74,9 +74,11 @@ impl Sender {
 
     fn command(&self, argv: &[String], morning: &Morning) -> Result<Command, String> {
         let (program, arguments) = argv.split_first().ok_or("nothing to run")?;
+        // Where the workspace is gone, somebody has to be told of that too.
+        let folder = if self.workspace.is_dir() { &self.workspace } else { Path::new("/") };
         let mut command = Command::new(program)
             .args(arguments)
-            .folder(&self.workspace)
+            .folder(folder)
             .env_remove(SESSION_VARIABLE)
             .env("LOA_EXECUTION_ID", &morning.execution)
             .env("LOA_WORKSPACE", &self.workspace)

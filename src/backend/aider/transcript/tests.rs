@@ -13,7 +13,7 @@ fn read(case: &str, exit: &ProcessExit) -> (Vec<E>, Verdict) {
     let mut facts = Facts::default();
     let mut events: Vec<E> = recorded(&format!("{case}.txt")).lines().flat_map(|line| facts.printed(line)).collect();
     events.extend(recorded(&format!("{case}.session.jsonl")).lines().flat_map(|line| facts.logged(line)));
-    (events, facts.verdict(exit))
+    (events, Verdict { spent: facts.spent, ..facts.verdict(exit) })
 }
 
 #[test]
@@ -79,4 +79,12 @@ fn the_answer_is_the_last_one_of_the_conversation() {
     };
     assert_eq!(end(place("success.history.txt")), [E::Said("All done.".to_owned())]);
     assert_eq!(end(place("nowhere.txt")), []);
+}
+
+#[test]
+fn what_it_used_is_read() {
+    for (case, tokens, micro_usd) in [("success", 5020, Some(0))] {
+        let spent = read(case, &ProcessExit::Exited(0)).1.spent.unwrap_or_else(|| panic!("{case}: nothing"));
+        assert_eq!((spent.tokens, spent.micro_usd, spent.of_session), (Some(tokens), micro_usd, false), "{case}");
+    }
 }

@@ -156,3 +156,15 @@ fn what_is_no_event_is_passed_over() {
     }
     assert_eq!(transcript.verdict(&ProcessExit::Exited(0)).class, Class::Lost);
 }
+
+#[test]
+fn what_it_used_is_read() {
+    for (case, tokens, micro_usd) in [
+        ("first", 5009, Some(15_135)),
+        ("resume", 10_016, Some(30_240)),
+        ("compact-on-request", 305_367, Some(918_105)),
+    ] {
+        let spent = read(case, false, &ProcessExit::Exited(0)).1.spent.unwrap_or_else(|| panic!("{case}: nothing"));
+        assert_eq!((spent.tokens, spent.micro_usd, spent.of_session), (Some(tokens), micro_usd, true), "{case}");
+    }
+}

@@ -13,7 +13,7 @@ fn read(case: &str, exit: &ProcessExit) -> (Vec<E>, Verdict) {
     let mut facts = Facts::default();
     let mut events: Vec<E> = recorded(case).lines().flat_map(|line| facts.stream(line)).collect();
     events.extend(recorded(&format!("{case}.session")).lines().flat_map(|line| facts.recorded(line)));
-    (events, facts.verdict(exit))
+    (events, Verdict { spent: facts.spent(), ..facts.verdict(exit) })
 }
 
 #[test]
@@ -93,4 +93,12 @@ fn what_is_no_event_is_passed_over() {
         assert!(facts.stream(line).is_empty() && facts.recorded(line).is_empty(), "{line}");
     }
     assert_eq!(facts.verdict(&ProcessExit::Exited(0)).class, Class::Lost, "an exit code of 0 is no success");
+}
+
+#[test]
+fn what_it_used_is_read() {
+    for (case, tokens, micro_usd) in [("tool", 11_027, None), ("compaction", 210_217, None)] {
+        let spent = read(case, &ProcessExit::Exited(0)).1.spent.unwrap_or_else(|| panic!("{case}: nothing"));
+        assert_eq!((spent.tokens, spent.micro_usd, spent.of_session), (Some(tokens), micro_usd, true), "{case}");
+    }
 }

@@ -21,7 +21,7 @@ fn read(case: &str, exit: &ProcessExit) -> (Vec<E>, Verdict) {
     let mut events: Vec<E> = recorded(case).lines().flat_map(|line| facts.stream(line)).collect();
     let session = std::fs::read_to_string(path(&format!("{case}.session"))).unwrap_or_default();
     events.extend(session.lines().flat_map(|line| facts.recorded(line)));
-    (events, facts.verdict(exit))
+    (events, Verdict { spent: facts.spent(), ..facts.verdict(exit) })
 }
 
 #[test]
@@ -84,5 +84,13 @@ fn a_session_is_refused_when_it_never_began() {
         [(None, ProcessExit::Exited(42)), (Some("s"), ProcessExit::Exited(41)), (Some("s"), ProcessExit::Signalled(9))]
     {
         assert!(!refused(earlier, &exit), "{earlier:?} {exit}");
+    }
+}
+
+#[test]
+fn what_it_used_is_read() {
+    for (case, tokens, micro_usd) in [("first", 5020, None), ("resume", 6020, None)] {
+        let spent = read(case, &ProcessExit::Exited(0)).1.spent.unwrap_or_else(|| panic!("{case}: nothing"));
+        assert_eq!((spent.tokens, spent.micro_usd, spent.of_session), (Some(tokens), micro_usd, false), "{case}");
     }
 }

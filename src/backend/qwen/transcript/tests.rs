@@ -16,7 +16,7 @@ fn read(case: &str, exit: &ProcessExit) -> (Vec<E>, Verdict) {
     let mut facts = Facts::default();
     let mut events: Vec<E> = recorded(case).lines().flat_map(|line| facts.stream(line)).collect();
     events.extend(recorded(&format!("{case}.session")).lines().flat_map(|line| facts.recorded(line)));
-    (events, facts.verdict(exit))
+    (events, Verdict { spent: facts.spent(), ..facts.verdict(exit) })
 }
 
 #[test]
@@ -153,5 +153,13 @@ fn a_session_is_refused_when_it_never_began() {
         (Some("s"), "", ProcessExit::Signalled(9)),
     ] {
         assert!(!refused(earlier, printed, &exit), "{earlier:?} {printed} {exit}");
+    }
+}
+
+#[test]
+fn what_it_used_is_read() {
+    for (case, tokens, micro_usd) in [("first", 5020, None), ("resume", 11_040, None)] {
+        let spent = read(case, &ProcessExit::Exited(0)).1.spent.unwrap_or_else(|| panic!("{case}: nothing"));
+        assert_eq!((spent.tokens, spent.micro_usd, spent.of_session), (Some(tokens), micro_usd, true), "{case}");
     }
 }

@@ -150,5 +150,5 @@ impl Asking<'_> {
 /// A program that the host cannot start will not start next time either.
 fn not_started(error: &std::io::Error) -> AgentEnd {
     let evidence = format!("it could not be started: {error}");
-    AgentEnd { class: Class::Permanent, code: None, signal: None, evidence, session_refused: false }
+    AgentEnd { class: Class::Permanent, code: None, signal: None, evidence, session_refused: false, spent: None }
 }

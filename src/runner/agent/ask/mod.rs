@@ -244,6 +244,7 @@ impl Asking<'_> {
             signal: None,
             evidence: "the quota that the configuration sets is used up".to_owned(),
             session_refused: false,
+            spent: None,
         })
     }
 
