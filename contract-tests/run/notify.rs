@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 
 use super::Workspace;
-use crate::run::workspace::finished;
+use crate::run::workspace::{collected, finished, until};
 
 /// A server on this machine that keeps what it is sent.
 struct Server {
@@ -201,6 +201,82 @@ fn an_end_that_cannot_be_recorded_is_told_all_the_same() {
     let document: Value = serde_json::from_str(body(&heard[0])).expect("JSON");
     let text = document["text"].as_str().expect("a text");
     assert!(document["event"] == "failed" && text.contains("moved, removed or replaced"), "{document}");
+}
+
+#[test]
+fn who_waits_for_an_answer_and_a_service_go_on_telling_until_it_was_taken() {
+    for waits in [&["run", "--plan", "plan.json", "--wait"][..], &["service", "run"]] {
+        let server = Server::start(&["503 Busy", "503 Busy", "200 OK"]);
+        let workspace = blocked(&webhook(&server));
+        if waits[0] == "service" {
+            workspace.run().exits(2);
+        }
+        let waiting = workspace.command(waits).spawn().expect("started");
+        until("it was taken", || server.heard().len() == 3);
+        let all = ids(&server.heard());
+        assert!(all.iter().all(|id| *id == all[0]), "{all:?}");
+        if waits[0] == "service" {
+            // Everybody has heard, so nothing is left to stay for.
+            assert_eq!(collected(waiting).code, Some(2));
+            continue;
+        }
+        workspace.write("fixed", "");
+        workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+        assert_eq!(collected(waiting).code, Some(0));
+    }
+}
+
+#[test]
+fn a_service_that_still_tells_goes_on_when_it_is_answered() {
+    let server = Server::start(&["503 Busy\r\nretry-after: 3600"]);
+    let workspace = blocked(&webhook(&server));
+    workspace.run().exits(2);
+    let service = workspace.command(&["service", "run"]).spawn().expect("started");
+    workspace.write("fixed", "");
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    // The end is not taken either, and is told on until a signal comes.
+    until("the run is completed", || workspace.loa(&["status"]).stdout.contains(": completed"));
+    let pid = rustix::process::Pid::from_child(&service);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("sent");
+    assert_eq!(collected(service).code, Some(143));
+    assert_eq!(workspace.starts("design"), 2);
+}
+
+#[test]
+fn the_words_to_answer_with_reach_a_state_that_the_environment_named() {
+    let workspace = blocked("receivers: [{ kind: command, command: 'cat > message' }]");
+    workspace.run().exits(2);
+    let message = workspace.read("message");
+    let line = message.lines().find(|line| line.contains("resolve abort")).expect("an answer").trim().to_owned();
+    assert!(line.contains("LOA_RUN_STATE="), "{line}");
+    let mut shell = std::process::Command::new("sh");
+    shell.env_clear().env("PATH", "/usr/bin:/bin").current_dir("/").args(["-c", &line]);
+    assert!(shell.status().expect("started").success(), "{line}");
+    let elsewhere =
+        blocked("answer_with: docker exec loa loa-run, receivers: [{ kind: command, command: 'cat > message' }]");
+    elsewhere.run().exits(2);
+    let message = elsewhere.read("message");
+    assert!(
+        message.contains("  docker exec loa loa-run resolve fix_and_resume && docker exec loa loa-run resume\n"),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_log_is_of_a_phase_that_said_something_and_an_older_change_is_told_as_such() {
+    let workspace = Workspace::only(&[("design", "echo it is designed"), ("implementation", "true")]);
+    notified(&workspace, "receivers: [{ kind: command, command: 'cat > message' }]");
+    let git = "git init -q . && echo one > a && git add a && git -c user.name=n -c user.email=e commit -qm one";
+    let mut repository = crate::run::workspace::program("sh".as_ref(), &workspace.path(""), &["-c", git]);
+    assert!(repository.status().expect("git").success());
+    workspace.run().exits(0);
+    let message = workspace.read("message");
+    assert!(message.contains("The log of design, attempt 1, ends with:\nit is designed\n"), "{message}");
+    assert!(!message.contains("a | "), "{message}");
+    workspace.write("a", "two\n");
+    workspace.run().exits(0);
+    let message = workspace.read("message");
+    assert!(message.contains("what was not committed when the run began among it:\na | "), "{message}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ const LATER: Duration = Duration::from_mins(20);
 pub(super) fn notification() -> Notification {
     let (name, on, means) = ("phone".to_owned(), NotifyOn::ALL.to_vec(), Means::Command(vec!["tell".to_owned()]));
     let receiver = Receiver { name, on, time: Duration::from_secs(1), means };
-    Notification { receivers: vec![receiver], patience: Duration::ZERO }
+    Notification { receivers: vec![receiver], patience: Duration::ZERO, answer_with: None }
 }
 
 impl Teller {

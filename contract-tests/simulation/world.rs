@@ -118,7 +118,7 @@ impl Ports for World {
         usize::from(left.is_some())
     }
 
-    fn base(&mut self) -> Option<String> {
+    fn base(&mut self) -> Option<(String, bool)> {
         None
     }
 

@@ -24,6 +24,11 @@ pub struct Notify {
     /// Who is told, and how.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub receivers: Vec<Receiver>,
+    /// What a command line begins with that reaches this run from a person's shell, where that is not `loa-run --workspace
+    /// DIR`: for a run in a container, such as `docker compose run --rm loa-run`. The messages' answers are written with it.
+    #[schemars(regex(pattern = "^[^\\r\\n]+$"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_with: Option<String>,
     /// Which ends are told of, where a receiver does not say it itself: all by default.
     #[schemars(length(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,8 +43,8 @@ pub struct Notify {
 
 impl Default for Notify {
     fn default() -> Self {
-        let (command, webhook, receivers, on) = (None, None, Vec::new(), None);
-        Self { command, webhook, receivers, on, timeout_ms: 10_000, patience_ms: 10_000 }
+        let (command, webhook, receivers, answer_with, on) = (None, None, Vec::new(), None, None);
+        Self { command, webhook, receivers, answer_with, on, timeout_ms: 10_000, patience_ms: 10_000 }
     }
 }
 

@@ -114,8 +114,8 @@ impl State {
                 self.status = RunStatus::Completed;
                 self.active.clear();
             }
-            Event::OutboxOpened { base, carried } => {
-                self.outbox.get_or_insert_with(Outbox::default).open(base.as_ref(), carried);
+            Event::OutboxOpened { base, was_changed, carried } => {
+                self.outbox.get_or_insert_with(Outbox::default).open(base.as_ref(), *was_changed, carried);
             }
             Event::ExecutionStarted { .. }
             | Event::ExecutionTakenOver { .. }

@@ -1,5 +1,6 @@
 //! What can happen to an execution.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -285,6 +286,9 @@ pub enum Event {
         /// The commit of the work tree; absent outside of a repository.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         base: Option<String>,
+        /// The work tree differed from that commit already.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        was_changed: bool,
         /// Messages of the execution before, which nobody has taken yet.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         carried: Vec<Message>,
@@ -423,6 +427,18 @@ pub enum Pause {
     },
     /// Somebody stopped the agent.
     AgentCancelled,
+}
+
+/// In words, for people: what comes behind `is paused: `.
+impl fmt::Display for Pause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Limit { until: Some(until) } => write!(f, "a limit of the provider is lifted at {until}"),
+            Self::Limit { until: None } => f.write_str("a limit of the provider is reached"),
+            Self::Outage { since } => write!(f, "the provider cannot be reached or is out of order since {since}"),
+            Self::AgentCancelled => f.write_str("somebody stopped the agent"),
+        }
+    }
 }
 
 /// Who compacts a context.

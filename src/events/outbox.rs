@@ -21,6 +21,9 @@ pub struct Outbox {
     /// The commit of the work tree when the execution began; absent outside of a repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
+    /// The work tree differed from that commit already.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub was_changed: bool,
     /// The messages that have not expired, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Message>,
@@ -149,8 +152,8 @@ impl Outbox {
     }
 
     /// Begins with what the execution before has not told yet.
-    pub(super) fn open(&mut self, base: Option<&String>, carried: &[Message]) {
-        self.base = base.cloned();
+    pub(super) fn open(&mut self, base: Option<&String>, was_changed: bool, carried: &[Message]) {
+        (self.base, self.was_changed) = (base.cloned(), was_changed);
         carried.iter().cloned().for_each(|message| self.push(message));
     }
 

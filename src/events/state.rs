@@ -188,6 +188,12 @@ impl State {
         self.checkpoint(phase).is_some_and(|checkpoint| checkpoint.exit_code == PhaseExit::Success)
     }
 
+    /// Whether an agent works on a phase, so that its logs are an agent's.
+    #[must_use]
+    pub fn is_by_agent(&self, phase: Phase) -> bool {
+        self.agents.contains_key(&phase)
+    }
+
     /// What the agents of a phase used, or what it says itself.
     #[must_use]
     pub fn spent(&self, phase: Phase) -> Spent {

@@ -52,7 +52,8 @@ pub use human::{
     Resolved, Standing, Status, Vantage, WorkAtHand, ask_about_weaker, await_resolution, halt, resolve, state, status,
 };
 pub use notify::{
-    Call, Delivered, Deliverer, Morning, Outcome, Undelivered, carried, due, next_try, tried, undelivered,
+    Answering, Call, Delivered, Deliverer, Morning, Outcome, Undelivered, carried, due, next_try, shell_word, tried,
+    undelivered,
 };
 pub use plan::{AgentWork, Plan, Stage, Work};
 pub use plan_error::PlanError;

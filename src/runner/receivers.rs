@@ -12,6 +12,8 @@ pub struct Notification {
     pub receivers: Vec<Receiver>,
     /// How long a run that has ended goes on trying.
     pub patience: Duration,
+    /// What a command line begins with that reaches the run from a person's shell, where the configuration says so.
+    pub answer_with: Option<String>,
 }
 
 /// Somebody who is told.
@@ -87,7 +89,7 @@ impl From<&Settings> for Notification {
             let on = one.on.clone().or_else(|| section.on.clone()).unwrap_or_else(|| NotifyOn::ALL.to_vec());
             receivers.extend(means(one).map(|means| Receiver { name, on, time, means }));
         }
-        Self { receivers, patience: patience(section) }
+        Self { receivers, patience: patience(section), answer_with: section.answer_with.clone() }
     }
 }
 

@@ -50,6 +50,14 @@ pub fn head(folder: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&head).trim().to_owned())
 }
 
+/// Whether files that git knows differ from the commit.
+#[must_use]
+pub fn is_changed(folder: &Path, except: &[&str]) -> bool {
+    let excluded: Vec<String> = except.iter().map(|path| format!(":(exclude){path}")).collect();
+    let how = ["diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD", "--", "."];
+    git(folder, &how.into_iter().chain(excluded.iter().map(String::as_str)).collect::<Vec<_>>()).is_none()
+}
+
 /// Prints the names of the repository's filters, one a line, to be switched off by [`diffstat`].
 #[must_use]
 pub fn filters(folder: &Path) -> Command {

@@ -42,6 +42,11 @@ fn patience_that_is_spent_ends_the_run_which_is_resumed_with_new_patience() {
         assert!(agent.workspace.checkpoint("design").is_null(), "no outcome");
         assert_eq!(agent.workspace.record()["status"], "interrupted");
         assert!(agent.workspace.reports().is_empty(), "nobody is called");
+        agent
+            .workspace
+            .loa(&["status"])
+            .exits(2)
+            .prints("paused: the provider cannot be reached or is out of order since");
     }
     agent.plays("rest", "tool", 0);
     agent.workspace.resume().exits(0);

@@ -7,8 +7,8 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::args::LoaRun;
-use super::given::{Here, bounds, settings};
-use super::notify::tell_what_is_left;
+use super::given::{Here, bounds, settings, settings_of_the_execution};
+use super::notify::{deliverer, listen, tell_what_is_left};
 use super::refusal::of_run;
 use super::show::print_json;
 use crate::cli::console::{print, say};
@@ -20,7 +20,7 @@ use crate::events::RunStatus;
 use crate::policy::Redactor;
 use crate::runner::{Awaited, RESOLUTION, ResolutionDocument, await_resolution, resolve};
 use crate::schema::Checker;
-use crate::system::process::{Interrupt, Interrupts};
+use crate::system::process::Interrupt;
 use crate::system::{env, files};
 
 /// The variables that answer when neither the command line nor a file does.
@@ -84,15 +84,24 @@ pub(super) fn answer(here: &Here, resolution: &Resolution, args: &LoaRun) -> Res
 }
 
 /// Waits for an answer to the call that a session ended with. `None`: there is one, and the execution can go on.
-pub(super) fn wait(here: &Here, runtime: &Runtime) -> Result<Option<ExitStatus>, Failure> {
+/// Whoever is to hear of the call is told meanwhile, as often as it takes.
+pub(super) fn wait(here: &Here, args: &LoaRun, runtime: &Runtime) -> Result<Option<ExitStatus>, Failure> {
     say("loa-run: waiting for an answer from another shell; Ctrl-C ends the wait and loses nothing");
-    let mut interrupts = {
-        let _entered = runtime.enter();
-        Interrupts::listen()
-            .and_then(Interrupts::outliving_the_terminal)
-            .map_err(|error| Failure::new(ExitStatus::Internal, error))?
-    };
-    let awaited = runtime.block_on(await_resolution(&here.layout, &here.store, &mut interrupts)).map_err(of_run)?;
+    let deliverer = settings_of_the_execution(here, args).map(|settings| deliverer(here, &settings));
+    let awaited = runtime.block_on(async {
+        let mut interrupts = listen()?;
+        let told = async {
+            if let Some(deliverer) = deliverer {
+                deliverer.deliver_on(listen).await?;
+            }
+            std::future::pending().await
+        };
+        tokio::select! {
+            awaited = await_resolution(&here.layout, &here.store, &mut interrupts) => awaited,
+            failed = told => failed,
+        }
+    });
+    let awaited = awaited.map_err(of_run)?;
     Ok(match awaited {
         Awaited::Answered => None,
         Awaited::Over(RunStatus::Completed) => Some(ExitStatus::Success),

@@ -18,7 +18,7 @@ use super::init::init;
 use super::journal::journal;
 use super::log::withhold;
 use super::logs::logs;
-use super::notify::{notify, tell, tell_of_failure, tell_what_is_left};
+use super::notify::{answering, notify, tell, tell_of_failure, tell_what_is_left};
 use super::pinned::{Files, Resumed, Wish, all_taken, planned_for_resume};
 use super::refusal::{of_prompt, of_run};
 use super::report::{escalations, report};
@@ -74,6 +74,8 @@ pub(super) fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
             if *dry_run {
                 return dry(&plan, args.json);
             }
+            // Of a run before this one: nothing else would be told before this one ends.
+            tell_what_is_left(&here, args)?;
             let mode = if *fresh { Mode::Fresh } else { Mode::New };
             if mode == Mode::New {
                 // Checkpoints of another runtime: only a human can say whether they count.
@@ -150,7 +152,7 @@ fn execute_and_wait(args: &LoaRun, here: &Here, request: Request, waits: bool) -
             return Ok(status);
         }
         let here = here.again()?;
-        if let Some(over) = wait(&here, &runtime)? {
+        if let Some(over) = wait(&here, args, &runtime)? {
             return Ok(over);
         }
         request = resumption(args, &here, Wish::default(), None)?;
@@ -184,7 +186,8 @@ fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> R
         Interrupts::listen().and_then(Interrupts::outliving_the_terminal).map_err(internal)?
     };
     let withheld = request.backends.withheld_from(None);
-    let deliverer = Deliverer::new(&here.layout, &here.place, &request.bounds, withheld);
+    let answering = answering(here, &request.bounds.notification);
+    let deliverer = Deliverer::new(&here.layout, &here.place, &request.bounds, answering, withheld);
     let engine = {
         let _entered = runtime.enter();
         Engine::begin(request, interrupts, &mut terminal)

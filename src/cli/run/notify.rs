@@ -1,5 +1,7 @@
 //! `loa-run notify`, and what every command that opens a run delivers besides: messages that nobody has taken yet.
 
+use std::path::Path;
+
 use serde_json::json;
 use tokio::runtime::Runtime;
 
@@ -7,26 +9,41 @@ use super::args::LoaRun;
 use super::commands::runtime;
 use super::given::{Here, bounds, settings, settings_again, settings_of_the_execution};
 use super::refusal::of_run;
+use super::service::is_tended;
 use super::show::{print_json, untold_line};
 use crate::backend::every_backend;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::Settings;
 use crate::events::{Message, News};
-use crate::runner::{Delivered, Deliverer, Outcome, RunError, Undelivered};
+use crate::runner::{Answering, Delivered, Deliverer, Notification, Outcome, RunError, Undelivered, shell_word};
 use crate::store::StoreError;
 use crate::system::lock::LockError;
 use crate::system::process::Interrupts;
-use crate::system::{clock, ids};
+use crate::system::{clock, env, ids};
 
 #[derive(Debug, thiserror::Error)]
 #[error("nobody is to be told: `runtime.notify` names no receiver")]
 struct Nobody;
 
 /// Whoever delivers for this workspace, as the settings say.
-fn deliverer(here: &Here, settings: &Settings) -> Deliverer {
+pub(super) fn deliverer(here: &Here, settings: &Settings) -> Deliverer {
     let withheld = every_backend(settings).withheld_from(None);
-    Deliverer::new(&here.layout, &here.place, &bounds(settings), withheld)
+    let bounds = bounds(settings);
+    Deliverer::new(&here.layout, &here.place, &bounds, answering(here, &bounds.notification), withheld)
+}
+
+/// What a person types to answer, from a shell that need not have our environment.
+pub(super) fn answering(here: &Here, notification: &Notification) -> Answering {
+    let word = |path: &Path| shell_word(&path.to_string_lossy());
+    let program = notification.answer_with.clone().unwrap_or_else(|| {
+        let program = env::current_exe().map_or_else(|_| "loa-run".to_owned(), |path| word(&path));
+        // Where the state lies by our environment alone, nobody else would find it.
+        let by_environment = env::var("LOA_RUN_STATE").or_else(|| env::var("XDG_STATE_HOME")).is_some();
+        let state = by_environment.then(|| format!("LOA_RUN_STATE={} ", word(here.place.base())));
+        format!("{}{program} --workspace {}", state.unwrap_or_default(), word(here.layout.workspace()))
+    });
+    Answering { program, goes_on: if is_tended(here) { "service start" } else { "resume" } }
 }
 
 /// Delivers what is queued, and says who was not told. Never a reason for a command to fail.
@@ -84,10 +101,14 @@ pub(super) fn tell_what_is_left(here: &Here, args: &LoaRun) -> Result<(), Failur
 fn run(deliverer: Deliverer, runtime: &Runtime, insists: bool) -> Result<Delivered, RunError> {
     let interrupts = {
         let _entered = runtime.enter();
-        Interrupts::listen().and_then(Interrupts::outliving_the_terminal)
+        listen()?
     };
-    let interrupts = interrupts.map_err(|source| RunError::Host { what: "listen for signals", source })?;
     runtime.block_on(deliverer.deliver(insists, interrupts))
+}
+
+pub(super) fn listen() -> Result<Interrupts, RunError> {
+    let interrupts = Interrupts::listen().and_then(Interrupts::outliving_the_terminal);
+    interrupts.map_err(|source| RunError::Host { what: "listen for signals", source })
 }
 
 /// `loa-run notify`.

@@ -12,18 +12,20 @@ use serde_json::{Value, json};
 
 use super::args::LoaRun;
 use super::commands::{command, program, runtime};
-use super::given::Here;
+use super::given::{Here, settings_of_the_execution};
 use super::needs::find;
-use super::notify::tell_of_refusal;
+use super::notify::{deliverer, listen, tell_of_refusal};
+use super::refusal::of_run;
 use super::show::print_json;
-use super::unit::{Parts, Unit, environment_file, is_ours, unit};
+use super::unit::{Parts, Unit, environment_file, is_ours, name, unit};
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::events::RunStatus;
+use crate::runner::{Awaited, await_resolution};
 use crate::system::disk::Kind;
 use crate::system::env;
 use crate::system::files::{self, FileError, Privacy};
-use crate::system::process::{Command, ProcessExit, capture};
+use crate::system::process::{Command, Interrupt, ProcessExit, capture};
 use crate::system::service_manager::ServiceManager;
 
 /// How long a service manager may take. To stop a service takes as long as its stages take to end.
@@ -370,11 +372,57 @@ fn as_service(here: &Here, args: &LoaRun) -> Result<ExitStatus, Failure> {
     let mut typed = LoaRun::try_parse_from(["loa-run", verb]).expect("both are commands that need nothing else");
     typed.workspace = Some(here.layout.workspace().to_path_buf());
     typed.json = args.json;
-    command(&typed).or_else(|failure| {
-        // A session tells of its end itself; what keeps one from beginning is seen by nobody else.
-        if sessions() == before {
-            tell_of_refusal(here, args, &failure.text())?;
+    let ended = command(&typed);
+    // A session tells of its end itself; what keeps one from beginning is seen by nobody else.
+    if let Err(failure) = &ended
+        && sessions() == before
+    {
+        tell_of_refusal(here, args, &failure.text())?;
+    }
+    match stay(here, args, &ended)? {
+        Some(Awaited::Answered) => as_service(here, args),
+        Some(Awaited::Interrupted(Interrupt::Interrupt)) => Ok(ExitStatus::Interrupted),
+        Some(Awaited::Interrupted(Interrupt::Terminate)) => Ok(ExitStatus::Terminated),
+        Some(Awaited::Over(_)) | None => ended,
+    }
+}
+
+/// Stays until everybody has heard of an end, as often as it takes: nothing starts a service again that has ended like this.
+/// An answer that comes meanwhile is gone on with, for a service that runs is not started either.
+fn stay(here: &Here, args: &LoaRun, ended: &Result<ExitStatus, Failure>) -> Result<Option<Awaited>, Failure> {
+    let here = here.again()?;
+    let asks = here.present().ok().flatten().is_some_and(|state| state.status == RunStatus::Escalated);
+    // What is tried again in a moment is told then.
+    let is_over = matches!(ended, Ok(ExitStatus::Success)) || asks;
+    let Some(settings) = settings_of_the_execution(&here, args).filter(|_| is_over) else { return Ok(None) };
+    let deliverer = deliverer(&here, &settings);
+    let alive = async {
+        let mut manager = ServiceManager::of_environment();
+        loop {
+            manager.alive();
+            tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        Err(failure)
-    })
+    };
+    let stayed = runtime()?.block_on(async {
+        let mut interrupts = listen()?;
+        let awaited = async {
+            if asks {
+                return await_resolution(&here.layout, &here.store, &mut interrupts).await;
+            }
+            Ok(Awaited::Interrupted(interrupts.next().await))
+        };
+        tokio::select! {
+            told = deliverer.deliver_on(listen) => told.map(|()| None),
+            awaited = awaited => awaited.map(Some),
+            () = alive => Ok(None),
+        }
+    });
+    stayed.map_err(of_run)
+}
+
+/// Whether a unit of ours looks after the runs of this workspace.
+pub(super) fn is_tended(here: &Here) -> bool {
+    let unit = env::config_home().zip(here.layout.workspace().to_str());
+    let path = unit.map(|(folder, workspace)| folder.join("systemd/user").join(name(workspace)));
+    path.and_then(|path| files::read(&path, 1 << 20).ok()).is_some_and(|text| is_ours(&String::from_utf8_lossy(&text)))
 }

@@ -9,7 +9,7 @@ use super::terminal::{names, span, waits_for};
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::events::RunStatus;
-use crate::runner::{Doing, Plan, Standing, Status, Undelivered, Work, WorkAtHand};
+use crate::runner::{Doing, Plan, Standing, Status, Undelivered, Work, WorkAtHand, shell_word};
 
 /// Writes a value to standard output as one JSON document.
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
@@ -61,6 +61,9 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
     }
     if let Some(outage) = &status.outage {
         writeln!(text, "\n{}: {}", outage.phase, waits_for(outage))?;
+    }
+    if let Some(pause) = status.paused {
+        writeln!(text, "\npaused: {pause}")?;
     }
     write_work(text, status)?;
     if let Some(error) = &status.last_error {
@@ -211,13 +214,5 @@ fn work_text(work: &Work) -> String {
 }
 
 fn quoted(argv: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    let word = |word: &String| {
-        if !word.is_empty() && word.chars().all(plain) {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    };
-    argv.iter().map(word).collect::<Vec<_>>().join(" ")
+    argv.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }

@@ -9,6 +9,7 @@ use super::args::LoaRun;
 use super::commands::runtime;
 use super::given::{Here, settings_of_the_execution};
 use super::refusal::of_run;
+use super::service::is_tended;
 use super::show::{print_json, status_line, status_text};
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
@@ -39,7 +40,13 @@ pub(super) fn show_status(here: &Here, watch: bool, args: &LoaRun) -> Result<Exi
 pub(super) fn looked(here: &Here, settings: Option<&Settings>) -> Result<Status, Failure> {
     let limit = settings.map(|settings| settings.triggers().timeout);
     let receivers = settings.map(Notification::from).unwrap_or_default().receivers;
-    let from = Vantage { place: &here.place, now: clock::now().wall(), limit, receivers: &receivers };
+    let from = Vantage {
+        place: &here.place,
+        now: clock::now().wall(),
+        limit,
+        receivers: &receivers,
+        is_tended: is_tended(here),
+    };
     status(&here.layout, &here.store, from).map_err(of_run)
 }
 

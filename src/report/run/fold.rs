@@ -12,7 +12,7 @@ use crate::contract::{Checkpoint, EscalationReport, Phase, PhaseExit};
 use crate::events::{AgentActivity, Dated, Event, Outage, RunEnd, RunStatus, State};
 use crate::policy::Redactor;
 use crate::runner::Story;
-use crate::store::{Layout, report_paths, tail};
+use crate::store::{Layout, Writer, report_paths, tail};
 
 /// Of how many failed attempts, the newest, the end of the log is shown.
 pub(super) const MOST_LOGS: usize = 200;
@@ -44,7 +44,8 @@ pub fn fold(story: &Story, layout: &Layout, logs: &[&Path], seen: Seen) -> RunRe
     }
     let failed = walk.attempts.iter_mut().rev().filter(|attempt| attempt.outcome.is_failure());
     for attempt in failed.take(MOST_LOGS) {
-        attempt.log_end = attempt.log.iter().flat_map(|log| tail(log, LINES, &Redactor::default())).collect();
+        let writer = Writer::of(state.is_by_agent(attempt.phase));
+        attempt.log_end = attempt.log.iter().flat_map(|log| tail(log, LINES, writer, &Redactor::default())).collect();
     }
     let earliest = walk.attempts.iter().map(|attempt| attempt.started_at).min();
     RunReport {

@@ -190,8 +190,9 @@ impl Ports for Host<'_> {
         sweep::end_processes_with(SESSION_VARIABLE, self.session.as_str()) + orphans::end()
     }
 
-    fn base(&mut self) -> Option<String> {
-        git::head(self.layout.workspace())
+    fn base(&mut self) -> Option<(String, bool)> {
+        let folder = self.layout.workspace();
+        Some((git::head(folder)?, git::is_changed(folder, Layout::OWN)))
     }
 
     fn operator(&mut self) -> OperatorRecord {

@@ -73,8 +73,9 @@ pub trait Ports {
     /// Ends every process that stages left behind; how many there were.
     fn end_what_is_left(&mut self) -> usize;
 
-    /// The commit of the work tree; `None` outside of a repository, and before the first.
-    fn base(&mut self) -> Option<String>;
+    /// The commit of the work tree, and whether the tree differs from it already; `None` outside of a repository, and before
+    /// the first.
+    fn base(&mut self) -> Option<(String, bool)>;
 
     /// Who operates.
     fn operator(&mut self) -> OperatorRecord;

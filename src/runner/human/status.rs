@@ -9,12 +9,14 @@ use serde::Serialize;
 
 use super::work::{LastFailure, LastOutput, Standing, WorkAtHand};
 use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress, ResolutionAction};
-use crate::events::{ApprovalState, Outage, PinnedFile, RecordedResolution, RunStatus, Spent, State};
+use crate::events::{
+    ApprovalState, Envelope, Event, Outage, Pause, PinnedFile, RecordedResolution, RunEnd, RunStatus, Spent, State,
+};
 use crate::runner::decide::UNVERIFIED;
 use crate::runner::dispatch::{Existing, present};
 use crate::runner::receivers::Receiver;
 use crate::runner::{RunError, Undelivered, undelivered};
-use crate::store::{Layout, Place, RunStore, read_context_state, report_paths};
+use crate::store::{Layout, Place, RunStore, Writer, read_context_state, report_paths};
 use crate::system::lock::Holder;
 
 /// Where an execution stands.
@@ -60,6 +62,9 @@ pub struct Status {
     pub flags: Vec<String>,
     /// Its phases, in the order in which they run.
     pub phases: Vec<PhaseLine>,
+    /// Why the last session ended before its time, where the provider or its user wanted it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Pause>,
     /// What waits for an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
@@ -145,6 +150,8 @@ pub struct Vantage<'a> {
     pub limit: Option<Duration>,
     /// Who is to be told of its ends; nobody where that is not known.
     pub receivers: &'a [Receiver],
+    /// A service goes on with it by itself.
+    pub is_tended: bool,
 }
 
 /// Where the execution in the workspace stands.
@@ -161,7 +168,7 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
     };
     let process = store.holder()?;
     let mut work = WorkAtHand::of(&state, envelopes, process.is_some());
-    let standing = Standing::of(state.status, process.is_some(), work.as_ref().map(|work| work.doing));
+    let standing = Standing::of(state.status, process.is_some(), work.as_ref().map(|work| work.doing), from.is_tended);
     if let Some(work) = &mut work {
         work.last_output = last_output(&state, work, from);
     }
@@ -206,6 +213,7 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         last_failure: LastFailure::of(&state, envelopes),
         flags: state.overrides.iter().map(|it| it.flag_alone().to_owned()).collect(),
         phases: state.phases.iter().map(line).collect(),
+        paused: paused(&state, envelopes),
         pending,
         changed_gates: state.changed_gates.clone(),
         outage: state.outage.clone().filter(|outage| outage.answered.is_none()),
@@ -215,9 +223,21 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
     })
 }
 
+fn paused(state: &State, envelopes: &[Envelope]) -> Option<Pause> {
+    if state.status != RunStatus::Interrupted {
+        return None;
+    }
+    envelopes.iter().rev().find_map(|envelope| match &envelope.event {
+        Event::SessionEnded { end: RunEnd::Paused { pause } } => Some(Some(*pause)),
+        Event::SessionEnded { .. } | Event::SessionStarted { .. } => Some(None),
+        _ => None,
+    })?
+}
+
 /// What the phase at work wrote last: in this attempt, or while it waits for the next, in the one before.
 fn last_output(state: &State, work: &WorkAtHand, from: Vantage<'_>) -> Option<LastOutput> {
-    let of = |attempt| LastOutput::of(&from.place.log(&state.execution_id, work.phase, attempt), from.now);
+    let writer = Writer::of(state.is_by_agent(work.phase));
+    let of = |attempt| LastOutput::of(&from.place.log(&state.execution_id, work.phase, attempt), writer, from.now);
     of(work.attempt).or_else(|| of(work.attempt.checked_sub(1)?))
 }
 

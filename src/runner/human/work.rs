@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::contract::{Phase, PhaseExit};
 use crate::events::{AgentActivity, Envelope, Event, RunStatus, State};
 use crate::policy::Redactor;
-use crate::store::tail;
+use crate::store::{Writer, tail};
 use crate::system::files;
 
 /// What it comes to for somebody who asks.
@@ -102,8 +102,10 @@ impl WorkAtHand {
 
 impl Standing {
     /// What follows from where it stands, from whether a process works on it, and from what it does.
-    pub(super) fn of(status: RunStatus, works: bool, doing: Option<Doing>) -> Self {
+    pub(super) fn of(status: RunStatus, works: bool, doing: Option<Doing>, is_tended: bool) -> Self {
         match (status, works, doing) {
+            // A service manager starts it again.
+            (RunStatus::Interrupted | RunStatus::Running, false, _) if is_tended => Self::Waiting,
             (RunStatus::Completed | RunStatus::Aborted, ..) => Self::Finished,
             (RunStatus::Running, true, Some(Doing::BackingOff | Doing::WaitingForProvider)) => Self::Waiting,
             (RunStatus::Running, true, _) => Self::Working,
@@ -128,9 +130,9 @@ impl LastFailure {
 }
 
 impl LastOutput {
-    pub(super) fn of(log: &Path, now: Timestamp) -> Option<Self> {
+    pub(super) fn of(log: &Path, writer: Writer, now: Timestamp) -> Option<Self> {
         let at = files::modified(log)?;
-        let line = tail(log, 1, &Redactor::default()).pop()?;
+        let line = tail(log, 1, writer, &Redactor::default()).pop()?;
         let ago = now.duration_since(at).max(SignedDuration::ZERO);
         Some(Self { line, at, ago_ms: u64::try_from(ago.as_millis()).unwrap_or(u64::MAX) })
     }
@@ -265,7 +267,10 @@ mod tests {
             (Resolved, false, None, Standing::HumanNeeded),
             (Ready, false, None, Standing::HumanNeeded),
         ] {
-            assert_eq!(Standing::of(status, works, doing), standing, "{status:?} {works} {doing:?}");
+            assert_eq!(Standing::of(status, works, doing, false), standing, "{status:?} {works} {doing:?}");
+            // A service starts again what ended before its time, and answers nobody.
+            let tended = if matches!(status, Running | Interrupted) && !works { Standing::Waiting } else { standing };
+            assert_eq!(Standing::of(status, works, doing, true), tended, "{status:?} {works} {doing:?}");
         }
     }
 }

@@ -6,19 +6,23 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::morning::{Morning, Observed, log_of};
+use super::morning::{Answering, Morning, Observed, logs_of};
 use super::outbox::{Outcome, Undelivered, due, next_try, tried, undelivered};
 use super::send::Sender;
 use crate::events::{Message, News, State};
 use crate::runner::receivers::Notification;
 use crate::runner::{Bounds, RunError};
-use crate::store::{FileStore, Journal, Layout, Place, RunStore, clean, tail};
+use crate::store::{FileStore, Journal, Layout, Place, RunStore, StoreError, Writer, clean, tail};
 use crate::system::clock::{self, Moment};
 use crate::system::git;
+use crate::system::lock::LockError;
 use crate::system::process::{Command, Interrupts, ProcessExit, capture};
 
 /// The longest that a run which has ended waits for anybody.
 const LONGEST: Duration = Duration::from_secs(10);
+/// The pauses after which it is looked again for what is due.
+const SHORTEST: Duration = Duration::from_millis(200);
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
 /// How long git may take to say what changed.
 const LOOK: Duration = Duration::from_secs(2);
 /// The most bytes of what git says.
@@ -29,7 +33,7 @@ const LINE: usize = 120;
 const LINES: usize = 30;
 
 /// Delivers the messages of a workspace's execution.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Deliverer {
     /// The workspace.
     pub layout: Layout,
@@ -37,6 +41,8 @@ pub struct Deliverer {
     pub place: Place,
     /// Who is told.
     pub notification: Notification,
+    /// How they answer.
+    pub answering: Answering,
     /// What delivers to one of them.
     sender: Sender,
 }
@@ -53,11 +59,11 @@ pub struct Delivered {
 impl Deliverer {
     /// Whoever delivers by these bounds. `withheld` are variables that are not for programs.
     #[must_use]
-    pub fn new(layout: &Layout, place: &Place, bounds: &Bounds, withheld: Vec<String>) -> Self {
+    pub fn new(layout: &Layout, place: &Place, bounds: &Bounds, answering: Answering, withheld: Vec<String>) -> Self {
         let (workspace, redactor) = (layout.workspace().to_path_buf(), bounds.redactor.clone());
         let sender = Sender { workspace, redactor, withheld };
         let (layout, place, notification) = (layout.clone(), place.clone(), bounds.notification.clone());
-        Self { layout, place, notification, sender }
+        Self { layout, place, notification, answering, sender }
     }
 
     /// Delivers what is due, and tries again what is due soon, for ten seconds at most; a signal ends it before that. With
@@ -165,16 +171,19 @@ impl Deliverer {
             earlier.as_ref().unwrap_or(journal.state())
         };
         let is_present = state.execution_id == *journal.execution();
-        let log = log_of(&message.news, state).map_or_else(Vec::new, |(phase, attempt)| {
-            tail(&self.place.log(&state.execution_id, phase, attempt), LINES, &self.sender.redactor)
+        let log = logs_of(&message.news, state).into_iter().find_map(|(phase, attempt)| {
+            let path = self.place.log(&state.execution_id, phase, attempt);
+            let lines = tail(&path, LINES, Writer::of(state.is_by_agent(phase)), &self.sender.redactor);
+            (!lines.is_empty()).then_some(((phase, attempt), lines))
         });
+        let (log_of, log) = log.map_or((None, Vec::new()), |(of, lines)| (Some(of), lines));
         // The tree of an execution that is over went on with the next one.
         let base = state.outbox.as_ref().and_then(|outbox| outbox.base.as_deref()).filter(|_| is_present);
         let changed = match base {
             Some(base) => self.changed(base).await,
             None => Vec::new(),
         };
-        Ok(Morning::of(message, state, &self.layout, Observed { changed, log }))
+        Ok(Morning::of(message, state, &self.layout, &self.answering, Observed { changed, log_of, log }))
     }
 
     /// What changed in the work tree since a commit, in a few lines; none where git does not say it soon.
@@ -192,13 +201,32 @@ impl Deliverer {
         let mut lines: Vec<String> = stat.lines().map(|line| clean(line.trim(), LINE)).collect();
         let count = unknown.split('\0').filter(|name| !name.is_empty()).count();
         if count > 0 {
-            lines.push(format!("{count} new files that git does not know yet"));
+            lines.push(format!("{count} files that git does not know"));
         }
         lines
     }
 }
 
 impl Deliverer {
+    /// Delivers again whenever something is due, as often as it takes, until everything was taken or refused. Between the
+    /// tries nobody is kept from the execution; who works on it delivers by itself.
+    ///
+    /// # Errors
+    /// [`RunError`]: its journal cannot be read or written.
+    pub async fn deliver_on(&self, listen: impl Fn() -> Result<Interrupts, RunError>) -> Result<(), RunError> {
+        loop {
+            let store = FileStore::new(self.place.found_again()?, self.layout.clone());
+            let next = store.current()?.and_then(|it| next_try(&it.state, &self.notification.receivers));
+            let Some(next) = next else { return Ok(()) };
+            let pause = Duration::try_from(next.duration_since(clock::now().wall())).unwrap_or_default();
+            tokio::time::sleep(pause.clamp(SHORTEST, LOOK_AGAIN)).await;
+            match self.clone().deliver(false, listen()?).await {
+                Ok(_) | Err(RunError::Store(StoreError::Lock(LockError::Held { .. }))) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Gives every receiver a message that nothing is journaled of: what became of each.
     pub async fn test(&self, id: &str) -> Vec<(String, Outcome)> {
         let morning = Morning::test(id.to_owned(), self.layout.workspace());
@@ -213,7 +241,7 @@ impl Deliverer {
     /// seconds at most. What became of each.
     pub async fn tell_unrecorded(&self, id: &str, error: &str) -> Vec<(String, Outcome)> {
         let news = News::Failed { error: error.to_owned() };
-        let morning = Morning::unrecorded(id.to_owned(), &news, self.layout.workspace());
+        let morning = Morning::unrecorded(id.to_owned(), &news, self.layout.workspace(), &self.answering);
         let mut tries = JoinSet::new();
         for receiver in self.notification.receivers.iter().filter(|receiver| receiver.wants(&news)).cloned() {
             let (sender, morning) = (self.sender.clone(), morning.clone());

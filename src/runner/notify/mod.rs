@@ -15,5 +15,5 @@ mod send;
 
 pub use self::call::Call;
 pub use self::deliver::{Delivered, Deliverer};
-pub use self::morning::Morning;
+pub use self::morning::{Answering, Morning, shell_word};
 pub use self::outbox::{Outcome, Undelivered, carried, due, next_try, tried, undelivered};

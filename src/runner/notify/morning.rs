@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::contract::{Phase, PhaseExit};
 use crate::draw;
-use crate::events::{Message, News, Pause, State};
+use crate::events::{Message, News, State};
 use crate::store::{Layout, ReportPaths, clean, report_paths};
 
 /// How long the line may be that a telephone shows of it.
@@ -31,8 +31,12 @@ pub struct Morning {
     pub phases: Vec<String>,
     /// How long it took, and what it used.
     pub took: String,
-    /// What changed in the work tree since it began; empty where nobody knows.
+    /// Why it failed, all of it, where that is what happened.
+    pub error: Option<String>,
+    /// What changed in the work tree; empty where nobody knows.
     pub changed: Vec<String>,
+    /// Since when.
+    pub changed_since: String,
     /// Whose log the end is of.
     pub log_of: Option<(Phase, u32)>,
     /// The end of that log.
@@ -59,14 +63,36 @@ pub struct Asked {
 pub(super) struct Observed {
     /// What changed in the work tree.
     pub(super) changed: Vec<String>,
+    /// Whose log the end is of.
+    pub(super) log_of: Option<(Phase, u32)>,
     /// The end of the log.
     pub(super) log: Vec<String>,
 }
 
+/// How a person's shell reaches the execution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answering {
+    /// What a command line begins with: a program and where it looks.
+    pub program: String,
+    /// The command that goes on.
+    pub goes_on: &'static str,
+}
+
+impl Answering {
+    fn line(&self, verb: &str) -> String {
+        format!("{} {verb}", self.program)
+    }
+}
+
 impl Morning {
     /// The message about an end of an execution, with what is known of that execution.
-    pub(super) fn of(message: &Message, state: &State, layout: &Layout, observed: Observed) -> Self {
-        let log_of = log_of(&message.news, state);
+    pub(super) fn of(
+        message: &Message,
+        state: &State,
+        layout: &Layout,
+        answering: &Answering,
+        observed: Observed,
+    ) -> Self {
         Self {
             id: message.id.clone(),
             event: message.news.word(),
@@ -76,10 +102,12 @@ impl Morning {
             call: asked(&message.news, state, layout),
             phases: state.phases.iter().map(|phase| phase_line(*phase, state)).collect(),
             took: took(message, state),
+            error: error(&message.news),
             changed: observed.changed,
-            log_of: log_of.filter(|_| !observed.log.is_empty()),
+            changed_since: changed_since(state),
+            log_of: observed.log_of,
             log: observed.log,
-            answers: answers(&message.news, layout.workspace(), state.asks_about_weaker()),
+            answers: answers(&message.news, answering, state.asks_about_weaker()),
         }
     }
 
@@ -92,11 +120,11 @@ impl Morning {
     }
 
     /// A message about an end that no journal holds: what is known is the end alone.
-    pub(super) fn unrecorded(id: String, news: &News, workspace: &Path) -> Self {
+    pub(super) fn unrecorded(id: String, news: &News, workspace: &Path, answering: &Answering) -> Self {
         let title = clean(&title(news, 0, workspace), TITLE);
         let took = "not known: this end could not be recorded";
-        let answers = answers(news, workspace, false);
-        Self { answers, ..Self::of_nothing(id, news.word(), workspace, title, took) }
+        let (error, answers) = (error(news), answers(news, answering, false));
+        Self { error, answers, ..Self::of_nothing(id, news.word(), workspace, title, took) }
     }
 
     fn of_nothing(id: String, event: &'static str, workspace: &Path, title: String, took: &str) -> Self {
@@ -109,7 +137,9 @@ impl Morning {
             call: None,
             phases: Vec::new(),
             took: took.to_owned(),
+            error: None,
             changed: Vec::new(),
+            changed_since: String::new(),
             log_of: None,
             log: Vec::new(),
             answers: Vec::new(),
@@ -117,32 +147,36 @@ impl Morning {
     }
 }
 
-/// The attempt whose log matters most.
-pub(super) fn log_of(news: &News, state: &State) -> Option<(Phase, u32)> {
-    let started = |phase: Phase| Some((phase, *state.starts.get(&phase)?));
+/// The attempts whose logs matter, the one that matters most first: some phases say nothing.
+pub(super) fn logs_of(news: &News, state: &State) -> Vec<(Phase, u32)> {
     let named = match news {
-        News::Escalated { phase, .. } => started(*phase),
-        _ => state.phase_at_work().and_then(started),
+        News::Escalated { phase, .. } => Some(*phase),
+        _ => state.phase_at_work(),
     };
-    named.or_else(|| state.phases.iter().rev().copied().find_map(started))
+    let others = state.phases.iter().rev().copied().filter(|phase| Some(*phase) != named);
+    named.into_iter().chain(others).filter_map(|phase| Some((phase, *state.starts.get(&phase)?))).collect()
+}
+
+fn error(news: &News) -> Option<String> {
+    if let News::Failed { error } = news { Some(clean(error, 1000)) } else { None }
+}
+
+/// What the work tree is compared with.
+fn changed_since(state: &State) -> String {
+    let outbox = state.outbox.as_ref();
+    let commit: String =
+        outbox.and_then(|outbox| outbox.base.as_deref()).unwrap_or_default().chars().take(10).collect();
+    if outbox.is_some_and(|outbox| outbox.was_changed) {
+        return format!("since commit {commit}, what was not committed when the run began among it");
+    }
+    "since it began".to_owned()
 }
 
 fn title(news: &News, phases: usize, workspace: &Path) -> String {
     let name = workspace.file_name().unwrap_or(workspace.as_os_str()).to_string_lossy();
     match news {
         News::Completed => format!("loa-run: {name} is done, {phases} phases"),
-        News::Paused { pause: Pause::Limit { until: Some(until) } } => {
-            format!("loa-run: {name} is paused: a limit of the provider is lifted at {until}")
-        }
-        News::Paused { pause: Pause::Limit { until: None } } => {
-            format!("loa-run: {name} is paused: a limit of the provider is reached")
-        }
-        News::Paused { pause: Pause::Outage { since } } => {
-            format!("loa-run: {name} is paused: the provider cannot be reached or is out of order since {since}")
-        }
-        News::Paused { pause: Pause::AgentCancelled } => {
-            format!("loa-run: {name} is paused: somebody stopped the agent")
-        }
+        News::Paused { pause } => format!("loa-run: {name} is paused: {pause}"),
         News::Failed { error } => format!("loa-run: {name} was stopped by an error: {error}"),
         News::Escalated { trigger, phase, reason, .. } => {
             format!("loa-run: a human is needed: {trigger} in {phase}: {reason}")
@@ -185,19 +219,19 @@ fn took(message: &Message, state: &State) -> String {
 }
 
 /// What can be done, each as one line that can be pasted into any shell of the machine.
-fn answers(news: &News, workspace: &Path, about_weaker: bool) -> Vec<(&'static str, String)> {
-    let place = shell_word(&workspace.display().to_string());
-    let line = |verb: &str| format!("loa-run --workspace {place} {verb}");
-    let answer = |action: &str| format!("{} && {}", line(&format!("resolve {action}")), line("resume"));
+fn answers(news: &News, answering: &Answering, about_weaker: bool) -> Vec<(&'static str, String)> {
+    let line = |verb: &str| answering.line(verb);
+    let goes_on = line(answering.goes_on);
+    let answer = |action: &str| format!("{} && {goes_on}", line(&format!("resolve {action}")));
     match news {
         News::Completed => vec![("See what happened", line("report"))],
-        News::Paused { .. } => vec![("Go on", line("resume"))],
-        News::Failed { .. } => vec![("Go on, when the cause is mended", line("resume"))],
+        News::Paused { .. } => vec![("Go on", goes_on)],
+        News::Failed { .. } => vec![("Go on, when the cause is mended", goes_on)],
         News::Escalated { .. } if about_weaker => {
             let agree = format!("{} && {}", line("resolve fix_and_resume"), line("resume --config new"));
             vec![
                 ("Agree to the new configuration", agree),
-                ("Go on with the one that it began with", line("resume")),
+                ("Go on with the one that it began with", goes_on),
                 ("End it, and keep what is there", line("resolve abort")),
             ]
         }
@@ -213,7 +247,8 @@ fn answers(news: &News, workspace: &Path, about_weaker: bool) -> Vec<(&'static s
 }
 
 /// A word that a shell takes as it is.
-fn shell_word(word: &str) -> String {
+#[must_use]
+pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

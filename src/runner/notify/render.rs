@@ -23,7 +23,7 @@ const PLAIN: usize = 64 * 1024;
 pub(super) fn text(morning: &Morning, most: usize) -> String {
     let whole = |lines: usize| {
         let mut parts = vec![asked(morning), facts(morning)];
-        parts.extend(changed(morning).map(|text| format!("Changed since it began:\n{text}")));
+        parts.extend(changed(morning).map(|(head, text)| format!("{head}:\n{text}")));
         parts.extend(log(morning, lines).map(|(head, text)| format!("{head}:\n{text}")));
         parts.join("\n\n") + "\n"
     };
@@ -39,6 +39,9 @@ pub(super) fn plain(morning: &Morning) -> String {
 /// What is asked, and the words to answer with.
 fn asked(morning: &Morning) -> String {
     let mut lines = vec![morning.title.clone()];
+    // Of the title, only as much is left as a telephone shows.
+    let why = morning.call.as_ref().map(|call| &call.reason).or(morning.error.as_ref());
+    lines.extend(why.filter(|why| !morning.title.contains(why.as_str())).cloned());
     if let Some(call) = &morning.call {
         lines.push(format!("Report: {}", call.report.markdown.display()));
     }
@@ -57,8 +60,9 @@ fn facts(morning: &Morning) -> String {
     lines.join("\n")
 }
 
-fn changed(morning: &Morning) -> Option<String> {
-    (!morning.changed.is_empty()).then(|| morning.changed.join("\n"))
+fn changed(morning: &Morning) -> Option<(String, String)> {
+    let head = || format!("Changed {}", morning.changed_since);
+    (!morning.changed.is_empty()).then(|| (head(), morning.changed.join("\n")))
 }
 
 /// What the log is of, and its last lines.
@@ -120,12 +124,11 @@ pub(super) fn slack(morning: &Morning) -> String {
     };
     let header = json!({ "type": "plain_text", "text": head(&morning.title, SLACK_HEADER), "emoji": false });
     let mut blocks = vec![json!({ "type": "header", "text": header })];
-    if let Some(call) = &morning.call {
-        blocks.push(section(&cut(&escaped(&call.reason), SLACK_BLOCK)));
-    }
+    let why = morning.call.as_ref().map(|call| &call.reason).or(morning.error.as_ref());
+    blocks.extend(why.map(|why| section(&cut(&escaped(why), SLACK_BLOCK))));
     blocks.extend(morning.answers.iter().map(|(what, line)| code(what, line)));
     blocks.push(section(&cut(&escaped(&facts(morning)), SLACK_BLOCK)));
-    blocks.extend(changed(morning).map(|text| code("Changed since it began", &text)));
+    blocks.extend(changed(morning).map(|(head, text)| code(&head, &text)));
     // Escaping makes it longer.
     let log = (1..=morning.log.len()).rev().filter_map(|lines| log(morning, lines));
     blocks.extend(
@@ -141,7 +144,7 @@ pub(super) fn discord(morning: &Morning) -> String {
     let answers = morning.answers.iter().map(|(what, line)| format!("{what}:\n{}", fenced(line)));
     let content = std::iter::once(format!("**{}**", morning.title.replace('*', "∗"))).chain(answers);
     let mut parts = vec![cut(&facts(morning), DISCORD.1 / 3)];
-    parts.extend(changed(morning).map(|text| fenced(&cut(&text, DISCORD.1 / 4))));
+    parts.extend(changed(morning).map(|(head, text)| format!("{head}:\n{}", fenced(&cut(&text, DISCORD.1 / 4)))));
     let used: usize = parts.iter().map(|part| part.len() + 2).sum();
     let log = log_within(morning, DISCORD.1.saturating_sub(used + 200));
     parts.extend(log.map(|(head, text)| format!("{head}:\n{}", fenced(&text))));

@@ -27,6 +27,8 @@ fn call() -> Morning {
         }),
         phases: vec!["design: done, 1 attempt: It is designed.".to_owned(), "audit: failed, 4 attempts".to_owned()],
         took: "3 h 12 min since it began, 2 h 50 min of work, 120000 tokens".to_owned(),
+        error: None,
+        changed_since: "since it began".to_owned(),
         changed: vec!["src/a.rs | 3 ++-".to_owned(), "1 file changed, 2 insertions(+), 1 deletion(-)".to_owned()],
         log_of: Some((Phase::Audit, 4)),
         log: (1..=30).map(|number| format!("line {number} of the log")).collect(),
@@ -71,6 +73,17 @@ fn every_shape() {
     let mail = email(&morning, ("run@example.org", "me@example.org"), "2026-01-31T10:00:00Z".parse().expect("a time"));
     writeln!(shapes, "--- email\n{}", mail.split("\n\n").next().expect("headers")).expect("written");
     insta::assert_snapshot!(shapes);
+}
+
+#[test]
+fn a_reason_that_the_title_cuts_is_told_in_full() {
+    let error = format!("{} at the end", "a path / ".repeat(40));
+    let title = format!("loa-run: project was stopped by an error: {}…", &error[..100]);
+    let morning = Morning { event: "failed", title, call: None, error: Some(error.clone()), ..call() };
+    for text in [plain(&morning), slack(&morning), ntfy(&morning).1] {
+        assert!(text.contains(&error), "{text}");
+    }
+    assert_eq!(plain(&call()).matches("<no key>").count(), 1, "what the title says is not said again");
 }
 
 #[test]
