@@ -282,19 +282,19 @@ fn the_log_is_of_a_phase_that_said_something_and_an_older_change_is_told_as_such
 #[test]
 fn a_service_that_may_not_go_on_says_so() {
     let server = Server::start(&["200 OK"]);
-    let workspace = blocked(&webhook(&server));
-    workspace.run().exits(2);
-    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
-    workspace.write("fixed", "");
+    let workspace = Workspace::only(&[("discovery", "true")]);
+    workspace.run().exits(0);
     let checkpoint = workspace.read(".loa-checkpoint/discovery.yaml");
-    let id = workspace.recorded().expect("a journal").state.execution_id.to_string();
-    workspace.write(".loa-checkpoint/discovery.yaml", &checkpoint.replace(&id, "exec-of-somebody-else"));
-    workspace.loa(&["service", "run"]).exits(2);
+    let other = Workspace::only(&[]);
+    other.write(".loa-checkpoint/discovery.yaml", &checkpoint);
+    let phases = crate::run::workspace::PHASES.map(|phase| format!("{phase}: {{ command: 'true' }}")).join(", ");
+    other.config(&format!("runtime: {{ phases: {{ {phases} }}, notify: {{ {} }} }}\n", webhook(&server)));
+    other.loa(&["service", "run"]).exits(2);
     let heard = server.heard();
-    assert_eq!(heard.len(), 2, "{heard:?}");
-    let document: Value = serde_json::from_str(body(&heard[1])).expect("JSON");
-    let text = document["text"].as_str().expect("a text");
-    assert!(document["event"] == "failed" && text.contains("exec-of-somebody-else"), "{document}");
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    let document: Value = serde_json::from_str(body(&heard[0])).expect("JSON");
+    let text = document["message"].as_str().expect("a text");
+    assert!(document["event"] == "failed" && text.contains("checkpoint"), "{document}");
 }
 
 #[test]
@@ -302,7 +302,10 @@ fn whoever_is_busy_is_left_alone_as_long_as_it_asks_and_told_the_same_again() {
     let server = Server::start(&["503 Busy\r\nretry-after: 3600", "429 Slow Down\r\nretry-after: 7200", "204 Fine"]);
     let workspace = blocked(&webhook(&server));
     workspace.run().exits(2).says(&["nobody was told by the webhook: status 503", "loa-run notify"]);
-    workspace.loa(&["status"]).exits(2).prints("nobody was told by the webhook: status 503 (`escalated`)");
+    workspace
+        .loa(&["status"])
+        .exits(2)
+        .prints("nobody was told by the webhook: status 503: so (`escalated`); later commands try again from ");
     let left: Value = serde_json::from_str(&workspace.loa(&["notify", "--json"]).exits(1).stdout).expect("JSON");
     let again: jiff::Timestamp = left["left"][0]["again_at"].as_str().expect("a time").parse().expect("a time");
     let queued = workspace.recorded().expect("a journal").state.outbox.expect("opened").messages[0].at;
@@ -405,7 +408,7 @@ fn what_changed_in_the_work_tree_is_told_and_nothing_of_the_repository_is_run() 
     }
     workspace.run().exits(0);
     let message = workspace.read("message");
-    assert!(message.contains("known | 2 +-") && message.contains("new files"), "{message}");
+    assert!(message.contains("known | 2 +-") && message.contains("files that git does not know"), "{message}");
     assert!(!workspace.path("trap").exists(), "something of the repository was run");
 }
 

@@ -27,6 +27,12 @@ impl Failure {
         self.error.to_string()
     }
 
+    /// The error in one text, with its causes.
+    pub(super) fn with_causes(&self) -> String {
+        let causes = std::iter::successors(self.error.source(), |error| error.source());
+        causes.fold(self.text(), |text, cause| format!("{text}: {cause}"))
+    }
+
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self

@@ -63,17 +63,23 @@ impl Writer {
 /// An agent's events as a person would have seen them: what was said, which commands were run, and what they printed.
 fn in_words(text: &str) -> String {
     let mut shown: Vec<String> = Vec::new();
+    let mut in_pieces = false;
     for line in text.lines() {
-        match serde_json::from_str::<Value>(line) {
-            Ok(event @ Value::Object(_)) => {
-                let mut words = Vec::new();
-                collect(&event, &mut words);
-                // Most agents say the last thing again as their result.
-                words.retain(|word| shown.last() != Some(word));
-                shown.extend(words);
-            }
-            _ => shown.push(line.to_owned()),
+        let Ok(event @ Value::Object(_)) = serde_json::from_str::<Value>(line) else {
+            shown.push(line.to_owned());
+            continue;
+        };
+        let is_piece = event["delta"] == true;
+        if let (true, Some(last), Some(piece)) = (is_piece && in_pieces, shown.last_mut(), event["content"].as_str()) {
+            last.push_str(piece);
+            continue;
         }
+        in_pieces = is_piece;
+        let mut words = Vec::new();
+        collect(&event, &mut words);
+        // Most agents say the last thing again as their result.
+        words.retain(|word| shown.last() != Some(word));
+        shown.extend(words);
     }
     shown.join("\n")
 }
@@ -143,13 +149,20 @@ mod tests {
     #[test]
     fn an_agents_events_are_shown_as_what_was_said_and_done() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/transcripts");
-        for agent in ["claude-code", "codex", "opencode", "gemini", "qwen", "pi"] {
+        for (agent, did, said) in [
+            ("claude-code", "printf hi", "Written."),
+            ("codex", "printf hi", "Written."),
+            ("opencode", "echo one", "All done."),
+            ("gemini", "echo one", "All done."),
+            ("qwen", "echo one", "All done."),
+            ("pi", "echo one", "All done."),
+        ] {
             let path = format!("{folder}/{agent}/tool.jsonl");
             let lines = tail(path.as_ref(), 30, Writer::Agent, &Redactor::default());
-            assert!(lines.iter().any(|line| line.contains("echo one")), "{agent}: {lines:?}");
+            assert!(lines.iter().any(|line| line.contains(did)), "{agent}: {lines:?}");
             assert!(lines.iter().all(|line| !line.contains('{')), "{agent}: {lines:?}");
-            assert_eq!(lines.last().map(String::as_str), Some("All done."), "{agent}: said once, at the end");
-            assert_eq!(lines.iter().filter(|line| *line == "All done.").count(), 1, "{agent}: {lines:?}");
+            assert_eq!(lines.last().map(String::as_str), Some(said), "{agent}");
+            assert_eq!(lines.iter().filter(|line| *line == said).count(), 1, "{agent}: said once: {lines:?}");
         }
         let both = "{\"type\":\"system\"}\n{\"type\":\"x\",\"text\":\"a\\nb\"}\ngate: no\n";
         assert_eq!(in_words(both), "a\nb\ngate: no");

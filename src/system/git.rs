@@ -50,12 +50,14 @@ pub fn head(folder: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&head).trim().to_owned())
 }
 
-/// Whether files that git knows differ from the commit.
+/// Whether files that git knows differ from the commit, or may.
 #[must_use]
 pub fn is_changed(folder: &Path, except: &[&str]) -> bool {
     let excluded: Vec<String> = except.iter().map(|path| format!(":(exclude){path}")).collect();
-    let how = ["diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD", "--", "."];
-    git(folder, &how.into_iter().chain(excluded.iter().map(String::as_str)).collect::<Vec<_>>()).is_none()
+    // Looks at sizes and times alone, so that no filter of the repository is run.
+    let how = ["diff-index", "--name-only", "--ignore-submodules=all", "HEAD", "--", "."];
+    git(folder, &how.into_iter().chain(excluded.iter().map(String::as_str)).collect::<Vec<_>>())
+        .is_some_and(|names| !names.is_empty())
 }
 
 /// Prints the names of the repository's filters, one a line, to be switched off by [`diffstat`].
@@ -119,6 +121,7 @@ fn describe(folder: &Path, name: &[u8]) -> String {
 fn git(folder: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
     #[expect(clippy::disallowed_methods, reason = "a short-lived reader that needs none of `process`'s care")]
     let output: Output = std::process::Command::new("git")
+        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
         .args(arguments)
         .current_dir(folder)
         .env("GIT_OPTIONAL_LOCKS", "0")

@@ -203,7 +203,7 @@ fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> R
     match &ended {
         // Whoever interrupted a run knows of it, and wants to get away.
         Ok(Ended { end: RunEnd::Interrupted { .. }, .. }) => {}
-        Err(failure) if has_begun => tell_of_failure(here, deliverer, runtime, &failure.text()),
+        Err(failure) if has_begun => tell_of_failure(here, deliverer, runtime, &failure.with_causes()),
         _ => tell(deliverer, runtime),
     }
     let Ended { end, state } = ended?;

@@ -376,8 +376,9 @@ fn as_service(here: &Here, args: &LoaRun) -> Result<ExitStatus, Failure> {
     // A session tells of its end itself; what keeps one from beginning is seen by nobody else.
     if let Err(failure) = &ended
         && sessions() == before
+        && !is_asked(here)
     {
-        tell_of_refusal(here, args, &failure.text())?;
+        tell_of_refusal(here, args, &failure.with_causes())?;
     }
     match stay(here, args, &ended)? {
         Some(Awaited::Answered) => as_service(here, args),
@@ -391,7 +392,7 @@ fn as_service(here: &Here, args: &LoaRun) -> Result<ExitStatus, Failure> {
 /// An answer that comes meanwhile is gone on with, for a service that runs is not started either.
 fn stay(here: &Here, args: &LoaRun, ended: &Result<ExitStatus, Failure>) -> Result<Option<Awaited>, Failure> {
     let here = here.again()?;
-    let asks = here.present().ok().flatten().is_some_and(|state| state.status == RunStatus::Escalated);
+    let asks = is_asked(&here);
     // What is tried again in a moment is told then.
     let is_over = matches!(ended, Ok(ExitStatus::Success)) || asks;
     let Some(settings) = settings_of_the_execution(&here, args).filter(|_| is_over) else { return Ok(None) };
@@ -418,6 +419,11 @@ fn stay(here: &Here, args: &LoaRun, ended: &Result<ExitStatus, Failure>) -> Resu
         }
     });
     stayed.map_err(of_run)
+}
+
+/// Whether a call waits for its answer.
+fn is_asked(here: &Here) -> bool {
+    here.present().ok().flatten().is_some_and(|state| state.status == RunStatus::Escalated)
 }
 
 /// Whether a unit of ours looks after the runs of this workspace.

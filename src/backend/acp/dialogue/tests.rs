@@ -352,7 +352,9 @@ fn what_the_real_agents_said_is_understood() {
         ("qwen", None, Class::Permanent, Class::Permanent),
     ] {
         let (events, verdict) = recorded(&format!("{agent}-tool"), mode);
-        assert_eq!(verdict, Verdict::new(Class::Done, "end_turn"), "{agent}");
+        let spent = verdict.spent.map(|spent| (spent.tokens, spent.micro_usd, spent.of_session));
+        assert_eq!(spent, (agent == "claude").then_some((None, Some(1350), true)), "{agent}: one tells a price");
+        assert_eq!(Verdict { spent: None, ..verdict }, Verdict::new(Class::Done, "end_turn"), "{agent}");
         let count = |is: fn(&AgentEvent) -> bool| events.iter().filter(|event| is(event)).count();
         assert_eq!(count(|event| matches!(event, AgentEvent::Session(_))), 1, "{agent}");
         assert_eq!(count(|event| matches!(event, AgentEvent::Turn)), 2, "{agent}: {events:?}");
