@@ -113,3 +113,24 @@ fn more_retries_than_the_contract_allows_are_refused_for_a_phase_and_said_of_an_
     workspace.config("runtime:\n  backends: { codex: { retry: { max: 9 } } }\n");
     workspace.loa(&["config"]).exits(0).says(&[".loa.config.yaml:2:38", "a phase is tried again 3 times at most"]);
 }
+
+#[test]
+fn a_value_of_a_wrong_form_is_told_its_place_what_is_right_and_what_helps() {
+    let workspace = Workspace::only(&[("design", "true")]);
+    let receiver = |of: &str| format!("runtime: {{ notify: {{ receivers: [{{ {of} }}] }} }}\n");
+    for (text, said) in [
+        (receiver("kind: webhook, url: 'ftp://x'"), &["no address that begins with http:// or https://", "help:"][..]),
+        (receiver("kind: slack"), &["needs `url`", "add `url: https://…`"]),
+        (receiver("kind: slack, url: { env: A, file: B }"), &["too many keys", "one key: `env` or `file`", "keep one"]),
+        (receiver("kind: email, to: me"), &["such as `me@example.org`"]),
+        ("runtime: { protects: ['['] }\n".to_owned(), &["`runtime.protects[0]` is no glob", "help:"]),
+        ("runtime: { protects: ['../x'] }\n".to_owned(), &["such as `tests/**` or `Makefile`", "help:"]),
+        ("runtime: { outage_patience: 120 }\n".to_owned(), &["such as `2h` or `90m`", "help:"]),
+        ("runtime: { outage_patience: 2days }\n".to_owned(), &["such as `2h` or `90m`", "help:"]),
+    ] {
+        workspace.config(&text);
+        let ran = workspace.run().exits(78).says(&[".loa.config.yaml:1:"]).says(said);
+        assert!(!ran.stderr.contains("[^"), "{text}: {}", ran.stderr);
+    }
+    assert!(workspace.ran().is_empty());
+}

@@ -24,6 +24,8 @@ fn a_script_that_is_not_there_is_found_missing_wherever_it_is_named() {
         "command: [sh, ./missing.sh]",
         "command: 'true', verify: sh ./missing.sh",
         "command: ./missing.sh && git add -A",
+        "command: 'sh -e ./missing.sh; true'",
+        "command: [timeout, '10', ./missing.sh]",
     ] {
         let workspace = workspace("", &[("design", section)]);
         let found = workspace.loa(&["doctor"]).exits(2).stdout;
@@ -32,6 +34,66 @@ fn a_script_that_is_not_there_is_found_missing_wherever_it_is_named() {
         fs::set_permissions(workspace.path("missing.sh"), fs::Permissions::from_mode(0o755)).expect("ours");
         workspace.loa(&["doctor"]).exits(0);
     }
+}
+
+#[test]
+fn a_folder_that_a_command_enters_and_a_program_behind_another_are_looked_at() {
+    let line = "command: 'cd sub && ./work.sh; no-such-program x'";
+    let workspace = workspace("", &[("design", line)]);
+    let found = workspace.loa(&["doctor"]).exits(2).stdout;
+    assert!(found.contains("BAD   design: `sub`, which `cd` is given, is no folder"), "{found}");
+    fs::create_dir(workspace.path("sub")).expect("made");
+    let found = workspace.loa(&["doctor"]).exits(2).stdout;
+    assert!(found.contains("BAD   design: `./work.sh` is not found"), "{found}");
+    workspace.write("sub/work.sh", "#!/bin/sh\n");
+    fs::set_permissions(workspace.path("sub/work.sh"), fs::Permissions::from_mode(0o755)).expect("ours");
+    let found = workspace.loa(&["doctor"]).exits(0).stdout;
+    assert!(found.contains("warn  design: `no-such-program` is not found"), "it may be made before: {found}");
+}
+
+#[test]
+fn whoever_could_not_be_told_and_a_glob_that_names_nothing_are_found_before_the_night() {
+    let workspace = workspace("", &[("design", "command: 'true'")]);
+    let text = workspace.read(".loa.config.yaml");
+    let receivers = [
+        ("{ kind: command, command: [/nonexistent] }", "BAD   notify, command: `/nonexistent` is not found"),
+        ("{ kind: slack, url: { env: LOA_NO_SUCH } }", "BAD   notify, slack: the environment variable LOA_NO_SUCH is"),
+        ("{ kind: ntfy, url: { file: none } }", "BAD   notify, ntfy: cannot read"),
+        ("{ kind: discord, url: { file: other } }", "BAD   notify, discord: the address in other is no address that"),
+        ("{ kind: email, to: a@b, command: [no-sendmail] }", "BAD   notify, email: `no-sendmail` is not found"),
+        (
+            "{ kind: webhook, url: 'http://x/SECRET', token: { env: LOA_NO_SUCH } }",
+            "BAD   notify, webhook, its token: ",
+        ),
+    ];
+    let named: Vec<&str> = receivers.iter().map(|(receiver, _)| *receiver).collect();
+    let head = format!("runtime:\n  protects: ['test/**']\n  notify: {{ receivers: [{}] }}\n", named.join(", "));
+    workspace.config(&text.replace("runtime:\n", &head));
+    workspace.write("other", "ftp://example.org/SECRET");
+    let found = workspace.loa(&["doctor"]).exits(2).stdout;
+    for (_, said) in receivers {
+        assert!(found.contains(said), "{said}\n{found}");
+    }
+    assert!(found.contains("good  notify, webhook: ") && !found.contains("SECRET"), "{found}");
+    assert!(found.contains("warn  protects: `test/**` names 0 files"), "{found}");
+    fs::create_dir(workspace.path("test")).expect("made");
+    workspace.write("test/one", "");
+    let found = workspace.loa(&["doctor"]).exits(2).stdout;
+    assert!(found.contains("good  protects: `test/**` names 1 files"), "{found}");
+}
+
+#[test]
+fn a_state_that_cannot_be_looked_at_is_one_bad_line_among_the_others() {
+    let workspace = workspace("", &[("design", "command: 'true'")]);
+    workspace.write("file", "");
+    let mut command = workspace.command(&["doctor"]);
+    command.env("LOA_RUN_STATE", workspace.path("file"));
+    let found = super::workspace::finished(command).exits(2).stdout;
+    assert!(found.contains("BAD   state: ") && found.contains("runtime.state or LOA_RUN_STATE"), "{found}");
+    for other in ["good  configuration: valid", "good  design: ", "good  workspace: ", "git: ", "disk: "] {
+        assert!(found.contains(other), "{other}\n{found}");
+    }
+    assert!(!found.contains("nobody works here") && !found.contains("no execution yet"), "nobody knows: {found}");
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::Workspace;
@@ -462,5 +464,20 @@ fn a_receiver_that_cannot_work_is_refused_with_its_place() {
         let workspace = Workspace::only(&[("design", "true")]);
         workspace.config(&format!("runtime:\n  notify:\n    receivers:\n      - {receiver}\n"));
         workspace.run().exits(78).says(&[".loa.config.yaml:4:"]).says(words);
+    }
+}
+
+#[test]
+fn an_interrupt_while_somebody_is_told_ends_whatever_tells_them() {
+    let workspace =
+        blocked("receivers: [{ kind: command, command: 'sleep 60 & echo $$ $! > told.new; mv told.new told; wait' }]");
+    let run = workspace.start();
+    until("somebody is being told", || workspace.path("told").exists());
+    let pid = Pid::from_raw(i32::try_from(run.id()).expect("a pid")).expect("a pid");
+    kill_process(pid, Signal::INT).expect("sent");
+    collected(run);
+    let told = workspace.read("told");
+    for left in told.split_whitespace() {
+        until("it is gone", || !Path::new("/proc").join(left).join("exe").exists());
     }
 }

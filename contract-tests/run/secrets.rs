@@ -137,3 +137,23 @@ fn what_a_human_answers_is_written_down_without_its_secrets() {
     let summary = workspace.checkpoint("design")["summary"].clone();
     assert_eq!(summary, "SKIPPED: [REDACTED:github-token] and [REDACTED:$DOOR]");
 }
+
+#[test]
+fn what_receivers_are_reached_by_is_written_down_by_nobody_wherever_it_stands() {
+    let script = "cat hook; echo INLINE-SECRET-77; echo $TOKEN; exit 2";
+    let workspace = Workspace::only(&[("design", script)]);
+    workspace.write("hook", "http://127.0.0.1:1/FILE-SECRET-123\n");
+    workspace.config(
+        "runtime:\n  notify:\n    patience_ms: 0\n    receivers:\n      - { kind: webhook, url: { file: hook }, token: { env: TOKEN } }\n      \
+         - { kind: slack, url: 'http://127.0.0.1:1/services/INLINE-SECRET-77' }\n      - { kind: command, command: 'cat > message' }\n",
+    );
+    let mut run = workspace.command(&["run", "--plan", "plan.json"]);
+    run.env("TOKEN", "TOKEN-SECRET-9");
+    let ran = super::workspace::finished(run).exits(2);
+    let log = workspace.loa(&["logs", "design"]).exits(0).stdout;
+    let all = left_behind(&workspace, &[&ran.stdout, &ran.stderr, &workspace.read("message"), &log]);
+    for secret in ["FILE-SECRET", "INLINE-SECRET", "TOKEN-SECRET"] {
+        assert!(!all.contains(secret), "{secret}: {all}");
+    }
+    assert!(log.matches("[REDACTED:$runtime.notify]").count() == 2 && log.contains("[REDACTED:$TOKEN]"), "{log}");
+}

@@ -295,8 +295,21 @@ fn a_host_without_systemd_is_told_what_to_do_instead() {
     assert!(!home.path("config 100%").exists(), "nothing is half installed");
     without(&["service", "install", "--print"]).exits(0);
     // A systemd that does not answer is said to need a login.
-    fs::write(home.path("bin/systemctl"), "#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n").expect("written");
+    let answering = fs::read_to_string(home.path("bin/systemctl")).expect("there");
+    let silent = "#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n";
+    fs::write(home.path("bin/systemctl"), silent).expect("written");
     home.loa(&["service", "install"]).exits(1).says(&["Failed to connect to bus", "XDG_RUNTIME_DIR"]);
+    assert!(!home.path("config 100%").exists(), "nothing is half installed");
+    fs::write(home.path("bin/systemctl"), answering).expect("written");
+    home.loa(&["service", "install"]).exits(0);
+    let (unit, units) = (home.unit_path(), home.path("config 100%/systemd/user"));
+    fs::create_dir(units.join("default.target.wants")).expect("made");
+    let link = units.join("default.target.wants").join(unit.file_name().expect("a name"));
+    std::os::unix::fs::symlink(&unit, &link).expect("linked");
+    fs::write(home.path("bin/systemctl"), silent).expect("written");
+    let removed = home.loa(&["service", "remove"]).exits(0).stdout;
+    assert!(removed.contains("no service manager answered"), "{removed}");
+    assert!(!unit.exists() && link.symlink_metadata().is_err(), "it and its link are gone");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::process::Child;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::workspace::{Ran, collected};
+use super::host::not_tested;
+use super::workspace::{Ran, collected, program};
 use super::{Workspace, until};
 
 fn status(workspace: &Workspace, code: i32) -> Value {
@@ -84,6 +85,8 @@ fn while_a_retry_is_waited_for_the_reason_and_the_next_try_are_told() {
     }
     run.signal(Signal::KILL);
     run.ended();
+    let line = workspace.loa(&["status", "--watch"]).exits(2).stdout;
+    assert!(line.contains("nobody works on it") && !line.contains("until"), "nothing is waited for: {line}");
     let told = status(&workspace, 2);
     assert_eq!((&told["standing"], &told["work"]["doing"]), (&"human_needed".into(), &"stopped".into()));
 }
@@ -147,4 +150,27 @@ fn whoever_looks_on_is_told_each_change_once_until_nobody_works_any_more() {
     // A second look finds it over at once.
     let again = workspace.loa(&["status", "--watch"]).exits(2).stdout;
     assert_eq!(again.lines().count(), 1, "{again}");
+}
+
+#[test]
+fn on_a_short_terminal_the_work_and_its_last_output_are_seen() {
+    let phases = super::workspace::PHASES.map(|phase| (phase, if phase == "implementation" { WAITS } else { "true" }));
+    let workspace = Workspace::only(&phases);
+    workspace.config("autonomous_agent: { require_human_deploy_approval: false }\n");
+    let run = Beside(Some(workspace.start()));
+    until("the phase has spoken", || now(&workspace)["work"]["last_output"]["line"] == "half way");
+    let line = format!("stty cols 40 rows 15; exec '{}' status --watch", env!("CARGO_BIN_EXE_loa-run"));
+    let mut terminal = program("script".as_ref(), &workspace.path(""), &["-qec", &line, "/dev/null"]);
+    terminal.env("SHELL", "/bin/sh").stdout(File::create(workspace.path("seen")).expect("made"));
+    let Ok(terminal) = terminal.spawn() else { return not_tested("script, which makes a terminal, is missing") };
+    let terminal = Beside(Some(terminal));
+    let seen = || workspace.read("seen");
+    until("it is drawn", || seen().contains("half way"));
+    assert!(seen().contains("implementation, attempt 1: runs"), "{}", seen());
+    assert!(seen().contains("phases: 3 completed, 1 in_progress, 4 p"), "{}", seen());
+    let widest = seen().lines().map(|line| anstream::adapter::strip_str(line).to_string().trim().chars().count()).max();
+    assert!(widest <= Some(40), "{}", seen());
+    drop(terminal);
+    workspace.write("go", "");
+    run.ended().exits(0);
 }

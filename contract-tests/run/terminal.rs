@@ -65,3 +65,38 @@ fn a_line_that_a_stage_left_open_ends_before_another_begins() {
         assert!(out.lines().all(|line| line.matches("loa-run: ").count() + line.matches("design | ").count() == 1));
     }
 }
+
+/// What a terminal is given that a command writes to.
+fn in_a_terminal(workspace: &Workspace, arguments: &str) -> Option<String> {
+    let line = format!("'{}' {arguments}", env!("CARGO_BIN_EXE_loa-run"));
+    let mut terminal = program("script".as_ref(), &workspace.path(""), &["-qc", &line, "/dev/null"]);
+    terminal.env("SHELL", "/bin/sh");
+    match terminal.output() {
+        Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
+        Err(_) => {
+            not_tested("script, which makes a terminal, is missing");
+            None
+        }
+    }
+}
+
+#[test]
+fn what_a_stage_writes_does_not_act_on_a_terminal_and_is_kept_as_it_was() {
+    let acts = "a\x1b]52;c;ZXZpbA==\x07b\x1b[2Jc\x1b[31mred\x1b[0m \u{202e}dcba";
+    let workspace = Workspace::only(&[("design", "cat said; cat said >&2; exit 2")]);
+    workspace.write("said", &format!("{acts}\n"));
+    let Some(shown) = in_a_terminal(&workspace, "run --plan plan.json") else { return };
+    let logs = in_a_terminal(&workspace, "logs design").unwrap_or_default();
+    let status = in_a_terminal(&workspace, "status").unwrap_or_default();
+    for said in [&shown, &logs] {
+        assert!(said.contains("abc\x1b[31mred\x1b[0m dcba"), "its colours stay: {said:?}");
+    }
+    for said in [&shown, &logs, &status] {
+        assert!(!said.contains("]52;") && !said.contains("[2J") && !said.contains('\u{202e}'), "{said:?}");
+    }
+    assert_eq!(workspace.loa(&["logs", "design"]).exits(0).stdout, format!("{acts}\n{acts}\n"), "into a pipe");
+    let told = [workspace.loa(&["status"]).stdout, workspace.loa(&["escalations"]).exits(0).stdout].concat();
+    assert!(told.contains("abcred dcba") && !told.contains('\u{202e}'), "{told:?}");
+    let call = workspace.read_report();
+    assert!(!call.contains('\u{202e}') && !call.contains("202e"), "nor is it written down: {call}");
+}

@@ -122,8 +122,11 @@ fn nothing_is_left_unless_it_is_to_be_kept_and_nothing_is_overwritten() {
     assert!(said.contains("stays in") && somebody.left() == 1, "{said}");
     fs::create_dir(somebody.path("home/mine")).expect("made");
     fs::write(somebody.path("home/mine/work"), "mine").expect("written");
-    somebody.tries(&["try", "--into", "mine"]).exits(74).says(&["mine is there already", "nothing is overwritten"]);
+    somebody.tries(&["try", "--into", "mine"]).exits(64).says(&["mine is there already", "nothing is overwritten"]);
     assert_eq!(fs::read_dir(somebody.path("home/mine")).expect("there").count(), 1);
+    let mut nowhere = somebody.command(&["try", "--yes"]);
+    nowhere.env("TMPDIR", "/nonexistent");
+    finished(nowhere).exits(74).says(&["TMPDIR", "--into DIR"]);
 }
 
 #[test]

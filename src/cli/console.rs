@@ -1,11 +1,14 @@
 //! Standard output and standard error, and their colours. `anstream` drops colours on a pipe and where `NO_COLOR` is set.
 
-use std::fmt::Display;
-use std::io::{self, Write};
+use std::borrow::Cow;
+use std::fmt::{Display, Write as _};
+use std::io::{self, IsTerminal, Write};
 
+use anstream::adapter::WinconBytes;
 use anstyle::{AnsiColor, Style};
 
 use super::{ExitStatus, Failure};
+use crate::store::is_visible;
 use crate::system::env;
 
 pub(super) const RED: Style = AnsiColor::Red.on_default().bold();
@@ -17,14 +20,39 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
     is_read(write(anstream::stdout().lock(), text.as_bytes())).map(drop)
 }
 
-/// Writes bytes to standard output as they are, and says whether anybody still reads them.
+/// Writes bytes of others to standard output, tamed on a terminal and elsewhere as they are, and says whether anybody still
+/// reads them.
 pub(super) fn pass_on(bytes: &[u8]) -> Result<bool, Failure> {
-    is_read(write(io::stdout().lock(), bytes))
+    is_read(write(io::stdout().lock(), &for_output(bytes, &io::stdout())))
 }
 
-/// Writes bytes to standard error as they are, for whoever reads them.
+/// The same to standard error, for whoever reads them.
 pub(super) fn pass_on_aside(bytes: &[u8]) {
-    let _ = write(io::stderr().lock(), bytes);
+    let _ = write(io::stderr().lock(), &for_output(bytes, &io::stderr()));
+}
+
+/// Bytes of others for an output: tamed where it is a terminal.
+pub(super) fn for_output<'a>(bytes: &'a [u8], output: &impl IsTerminal) -> Cow<'a, [u8]> {
+    if output.is_terminal() { Cow::Owned(tamed(bytes).into_bytes()) } else { Cow::Borrowed(bytes) }
+}
+
+/// Text of others for people: its colours stay, and nothing else in it acts on a terminal or turns the order of reading.
+pub(super) fn tamed(text: impl AsRef<[u8]>) -> String {
+    text.as_ref().split_inclusive(|byte| *byte == b'\n').map(tamed_line).collect()
+}
+
+/// By itself: an escape that does not end in its line hides no other, and a colour is over with it.
+fn tamed_line(line: &[u8]) -> String {
+    let (line, end) = line.strip_suffix(b"\n").map_or((line, ""), |line| (line, "\n"));
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let mut text = String::with_capacity(line.len() + 1);
+    for (style, part) in WinconBytes::new().extract_next(line) {
+        // What is written over on a terminal stands behind each other here.
+        let seen = part.chars().map(|c| if c == '\r' { ' ' } else { c }).filter(|c| *c == '\t' || is_visible(*c));
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{style}{}{style:#}", seen.collect::<String>());
+    }
+    text + end
 }
 
 /// Whether what was written has a reader: a pipe may have lost its own, and a terminal may have been closed.
@@ -46,5 +74,26 @@ struct NotWritten(#[source] io::Error);
 
 /// Writes a line to standard error. Where it cannot be written nobody listens, and the exit code says the rest.
 pub(super) fn say(line: impl Display) {
-    let _ = writeln!(anstream::stderr().lock(), "{line}");
+    let _ = writeln!(anstream::stderr().lock(), "{}", tamed(line.to_string()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_text_and_its_colours_reach_a_terminal() {
+        for (written, shown) in [
+            ("plain, tab\there\n", "plain, tab\there\n"),
+            ("\u{1b}[31mred\u{1b}[0m\n", "\u{1b}[31mred\u{1b}[0m\n"),
+            ("a\u{1b}]52;c;ZXZpbA==\u{7}b\u{1b}[2Jc\n", "abc\n"),
+            ("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+            ("\u{1b}]0;never ends\nnext\n", "\nnext\n"),
+            ("10 %\r20 %\r\n", "10 % 20 %\n"),
+            ("\u{9b}31mC1 \u{202e}dcba\u{2028}\u{8}\u{0}e", "31mC1 dcbae"),
+            ("\u{1b}[", ""),
+        ] {
+            assert_eq!(tamed(written), shown, "{written:?}");
+        }
+    }
 }

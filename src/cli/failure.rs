@@ -27,10 +27,9 @@ impl Failure {
         self.error.to_string()
     }
 
-    /// The error in one text, with its causes.
+    /// The same with its causes.
     pub(super) fn with_causes(&self) -> String {
-        let causes = std::iter::successors(self.error.source(), |error| error.source());
-        causes.fold(self.text(), |text, cause| format!("{text}: {cause}"))
+        in_one_line(self.error.as_ref())
     }
 
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -47,7 +46,7 @@ impl Failure {
 
     /// Prints the same for machines, on standard output: `{"error": {"code", "message", "hints"}}`.
     pub(super) fn print_json(&self) {
-        print_error(self.status, &in_one_line(self.error.as_ref()), &self.hints);
+        print_error(self.status, &self.with_causes(), &self.hints);
     }
 
     /// Prints `error:`, the causes and every `hint:` to stderr.

@@ -1,7 +1,9 @@
 //! What a schema cannot say about a configuration: rules over two values, and keys that look alive and are not.
 
+use glob::Pattern;
 use serde_json::Value;
 
+use super::notify::Misfit;
 use super::origin::Origin;
 use super::settings::Origins;
 use super::{ConfigDocument, Retry, agents};
@@ -59,13 +61,25 @@ pub(super) fn conflicts(config: &ConfigDocument, origins: &Origins, left_out: &[
     let is_known = |conflict: &Conflict| !left_out.contains(&conflict.low.1) && !left_out.contains(&conflict.high.1);
     let crossed = crossed(config).into_iter().filter(is_known);
     let receivers = config.runtime.notify.receivers.iter().enumerate().filter_map(|(number, receiver)| {
-        let (key, message) = receiver.misfit()?;
+        let Misfit { key, why, remedy } = receiver.misfit()?;
         let pointer = format!("/runtime/notify/receivers/{number}");
         let pointer = if key.is_empty() { pointer } else { format!("{pointer}/{key}") };
-        Some(agents::located(origins, &pointer, message))
+        Some(agents::located(origins, &pointer, why).help(remedy))
+    });
+    let globs = config.runtime.protects.iter().enumerate().filter_map(|(number, glob)| {
+        let error = Pattern::new(glob).err()?;
+        let finding = agents::located(
+            origins,
+            &format!("/runtime/protects/{number}"),
+            format!("`runtime.protects[{number}]` is no glob: {}", error.msg),
+        );
+        Some(
+            finding
+                .help("write `[[]` for a bracket that is meant itself, and close one that begins a choice of letters"),
+        )
     });
     let crossed = crossed.map(|conflict| conflict.finding(origins));
-    crossed.chain(agents::findings(config, origins)).chain(receivers).collect()
+    crossed.chain(agents::findings(config, origins)).chain(receivers).chain(globs).collect()
 }
 
 /// Every pair of values in the wrong order.

@@ -37,7 +37,7 @@ pub use files::{ConfigFiles, FileRole, OnDisk};
 pub use keys::{PREFIX, runtime_variables};
 pub use kind::CONFIG;
 pub use load::{FILE_NAME, NamedState, USER_FILE, load, named_state, resolve, resolve_over};
-pub use notify::{Notify, NotifyOn, Receiver, ReceiverKind, Secret};
+pub use notify::{NO_ADDRESS, Notify, NotifyOn, Receiver, ReceiverKind, Secret, is_address};
 pub use old_names::{OldName, read_old_names};
 pub use origin::{NotAnAssignment, Origin, Override, VARIABLES, from_environment};
 pub use prompts::Prompts;

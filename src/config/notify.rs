@@ -1,12 +1,14 @@
 //! Section `runtime.notify`: how people who do not look at the terminal hear how a run ended, and what it asks of them.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::Command;
+use crate::system::{env, files};
 
 /// Section `runtime.notify`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,7 +20,7 @@ pub struct Notify {
     pub command: Option<Command>,
     /// Where to post the call as JSON, `http` or `https`. Who knows such an address can often use it: it is never shown.
     /// The same as a receiver of the kind `webhook` that is told of `escalated` alone, unless `on` says otherwise.
-    #[schemars(regex(pattern = "^https?://."))]
+    #[schemars(regex(pattern = "^https?://."), extend("examples" = ["https://example.org/hook"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook: Option<String>,
     /// Who is told, and how.
@@ -85,7 +87,7 @@ pub struct Receiver {
     /// What it is.
     pub kind: ReceiverKind,
     /// Its name in the journal and in what is said; the kind by default, with a number where there are several.
-    #[schemars(regex(pattern = "^[A-Za-z0-9._-]{1,40}$"))]
+    #[schemars(regex(pattern = "^[A-Za-z0-9._-]{1,40}$"), extend("examples" = ["phone"]))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Which ends it is told of; what `runtime.notify.on` says by default.
@@ -102,11 +104,11 @@ pub struct Receiver {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Command>,
     /// Whom an `email` is for.
-    #[schemars(regex(pattern = "^[^\\s<>,;:]+@[^\\s<>,;:]+$"))]
+    #[schemars(regex(pattern = "^[^\\s<>,;:]+@[^\\s<>,;:]+$"), extend("examples" = ["me@example.org"]))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// Whom an `email` is from; whom it is for, by default.
-    #[schemars(regex(pattern = "^[^\\s<>,;:]+@[^\\s<>,;:]+$"))]
+    #[schemars(regex(pattern = "^[^\\s<>,;:]+@[^\\s<>,;:]+$"), extend("examples" = ["me@example.org"]))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
 }
@@ -145,8 +147,8 @@ impl ReceiverKind {
 }
 
 impl Receiver {
-    /// What is wrong with its keys: the key, or nothing for the whole, and why.
-    pub(super) fn misfit(&self) -> Option<(&'static str, String)> {
+    /// What is wrong with its keys.
+    pub(super) fn misfit(&self) -> Option<Misfit> {
         use ReceiverKind::{Command, Discord, Email, Ntfy, Slack, Webhook};
         let kind = self.kind;
         let keys = [
@@ -159,13 +161,52 @@ impl Receiver {
         for (key, is_there, of, needed) in keys {
             let fits = of.contains(&kind);
             if is_there && !fits {
-                return Some((key, format!("`{key}` says nothing to a receiver of the kind `{}`", kind.as_str())));
+                let why = format!("`{key}` says nothing to a receiver of the kind `{}`", kind.as_str());
+                return Some(Misfit { key, why, remedy: format!("remove `{key}`, or correct the kind") });
             }
             if !is_there && fits && needed {
-                return Some(("", format!("a receiver of the kind `{}` needs `{key}`", kind.as_str())));
+                let why = format!("a receiver of the kind `{}` needs `{key}`", kind.as_str());
+                return Some(Misfit { key: "", why, remedy: format!("add {}", written(key)) });
             }
         }
-        None
+        let literal = if let Some(Secret::Literal(url)) = &self.url { Some(url) } else { None };
+        let wrong = literal.filter(|url| !is_address(url));
+        wrong.map(|_| Misfit {
+            key: "url",
+            why: format!("`url` {NO_ADDRESS}"),
+            remedy: format!("write {}", written("url")),
+        })
+    }
+}
+
+/// What is wrong with the keys of a receiver.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Misfit {
+    /// The key; nothing for the whole.
+    pub(super) key: &'static str,
+    pub(super) why: String,
+    /// What helps.
+    pub(super) remedy: String,
+}
+
+/// What is said of an address that is none.
+pub const NO_ADDRESS: &str = "is no address that begins with http:// or https:// and names a host";
+
+/// Whether messages can be posted to it.
+#[must_use]
+pub fn is_address(url: &str) -> bool {
+    let scheme = |scheme: &str| url.get(..scheme.len()).filter(|begin| begin.eq_ignore_ascii_case(scheme));
+    let behind = ["https://", "http://"].into_iter().find_map(|name| scheme(name).map(|_| &url[name.len()..]));
+    behind.is_some_and(|rest| !rest.starts_with(['/', '?', '#', ':']) && !rest.is_empty())
+        && !url.chars().any(|letter| letter.is_whitespace() || letter.is_control())
+}
+
+/// A key of a receiver as it is written.
+fn written(key: &str) -> &'static str {
+    match key {
+        "url" => "`url: https://…`, or `url: { env: NAME }`, or `url: { file: PATH }`",
+        "command" => "`command: [PROGRAM, ARGUMENT]`",
+        _ => "`to: me@example.org`",
     }
 }
 
@@ -178,6 +219,34 @@ pub enum Secret {
     Env(String),
     /// What stands in a file, without white space around it; relative to the workspace, `~/` is the home folder.
     File(String),
+}
+
+/// The most bytes that a secret in a file may have.
+const LONGEST: u64 = 16 * 1024;
+
+impl Secret {
+    /// What it is now, without white space around it.
+    ///
+    /// # Errors
+    /// Why it is not there, without a word of what it is.
+    pub fn found(&self, workspace: &Path) -> Result<String, String> {
+        match self {
+            Self::Literal(value) => Ok(value.clone()),
+            Self::Env(name) => env::var(name)
+                .map(|value| value.trim().to_owned())
+                .filter(|value| !value.is_empty())
+                .ok_or_else(|| format!("the environment variable {name} is not set")),
+            Self::File(path) => {
+                let path = match (path.strip_prefix("~/"), env::home()) {
+                    (Some(rest), Some(home)) => home.join(rest),
+                    _ => workspace.join(path),
+                };
+                let bytes = files::read(&path, LONGEST).map_err(|error| format!("{error}: {}", error.source))?;
+                let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+                if text.is_empty() { Err(format!("{} is empty", path.display())) } else { Ok(text) }
+            }
+        }
+    }
 }
 
 /// Shows where it is found, and never what it is.
@@ -272,9 +341,32 @@ mod tests {
             ("{ kind: email, to: me@example.org }", None),
             ("{ kind: email, to: me@example.org, command: [msmtp, -t] }", None),
             ("{ kind: email }", Some(("", "a receiver of the kind `email` needs `to`"))),
+            (
+                "{ kind: webhook, url: 'ftp://x' }",
+                Some(("url", "`url` is no address that begins with http:// or https:// and names a host")),
+            ),
         ] {
             let found = receiver(text).misfit();
-            assert_eq!(found.as_ref().map(|(key, why)| (*key, why.as_str())), wrong, "{text}");
+            assert_eq!(found.as_ref().map(|it| (it.key, it.why.as_str())), wrong, "{text}");
+            assert!(found.is_none_or(|it| !it.remedy.is_empty()), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_of_http_and_names_a_host() {
+        for (url, is_one) in [
+            ("http://x", true),
+            ("HTTPS://hooks.example.org/a?b=c", true),
+            ("http://me:pass@127.0.0.1:80/x", true),
+            ("ftp://x", false),
+            ("http://", false),
+            ("https:///path", false),
+            ("http://a b", false),
+            ("example.org", false),
+            ("", false),
+            ("ü", false),
+        ] {
+            assert_eq!(is_address(url), is_one, "{url}");
         }
     }
 
@@ -291,5 +383,18 @@ mod tests {
         for wrong in ["7", "''", "{}", "{ env: '' }", "{ env: A, file: b }", "{ vault: x }"] {
             assert!(serde_yaml::from_str::<Secret>(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_secret_is_found_when_it_is_needed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        files::write_durably(&folder.path().join("key"), b" s3cret\n", files::Privacy::Private).expect("written");
+        let find = |secret: Secret| secret.found(folder.path());
+        assert_eq!(find(Secret::Literal("a".to_owned())), Ok("a".to_owned()));
+        assert_eq!(find(Secret::File("key".to_owned())), Ok("s3cret".to_owned()));
+        assert!(find(Secret::File("none".to_owned())).expect_err("missing").contains("none"));
+        assert!(
+            find(Secret::Env("LOA_NO_SUCH_VARIABLE".to_owned())).expect_err("unset").contains("LOA_NO_SUCH_VARIABLE")
+        );
     }
 }

@@ -2,14 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{BackendSection, Command, Notify, Span};
 use crate::contract::Phase;
 
 /// A glob that leads nowhere but down: names between slashes, of which none is `.` or `..`.
 const PROTECTS: &str = r"^([^/.][^/]*|\.[^/.][^/]*|\.\.[^/]+)(/([^/.][^/]*|\.[^/.][^/]*|\.\.[^/]+))*$";
+
+/// Says to whoever wrote another text what such a glob looks like.
+fn shows_globs(schema: &mut Schema) {
+    if let Some(items) = schema.get_mut("items").and_then(Value::as_object_mut) {
+        items.insert("examples".to_owned(), json!(["tests/**", "Makefile"]));
+    }
+}
 
 /// Section `runtime`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,7 +53,7 @@ pub struct Runtime {
     pub find_artifacts: bool,
     /// Files of the workspace that no phase is to change, such as `tests/**` or `Makefile`: recorded with their contents when
     /// an execution begins, and named where they differ later. Globs relative to the workspace, without `..`.
-    #[schemars(length(max = 64), inner(length(max = 256), regex(pattern = PROTECTS)))]
+    #[schemars(length(max = 64), inner(length(max = 256), regex(pattern = PROTECTS)), transform = shows_globs)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protects: Vec<String>,
     /// The folder in which the state of runs is kept, absolute or relative to the workspace; `~/` is the home folder. By

@@ -100,7 +100,13 @@ impl JsonSchema for Span {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["string", "integer"], "pattern": PATTERN, "minimum": 0, "maximum": 0 })
+        json_schema!({
+            "type": ["string", "integer"],
+            "pattern": PATTERN,
+            "examples": ["2h", "90m"],
+            "minimum": 0,
+            "maximum": 0
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! The settings of a run that belong to no single phase.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::operator;
@@ -48,9 +49,9 @@ pub struct Bounds {
 const GRACE: Duration = Duration::from_secs(3);
 
 impl Bounds {
-    /// What the configuration says. `credentials` are the variables that hold keys of agents.
+    /// What the configuration of a workspace says. `credentials` are the variables that hold keys of agents.
     #[must_use]
-    pub fn of(settings: &Settings, credentials: &[String]) -> Self {
+    pub fn of(settings: &Settings, credentials: &[String], workspace: &Path) -> Self {
         Self {
             triggers: settings.triggers(),
             context: settings.limits(),
@@ -64,7 +65,7 @@ impl Bounds {
             operator: operator::configured(settings),
             effort: settings.effort(),
             memories: settings.memory_dir().map(str::to_owned),
-            redactor: redactor(settings, credentials),
+            redactor: redactor(settings, credentials, workspace),
             log_limit: settings.log_limit(),
             find_artifacts: settings.find_artifacts(),
         }
@@ -73,19 +74,62 @@ impl Bounds {
 
 /// The values of the variables that the configuration names and of those that hold keys, here and in the environments that
 /// it gives to phases; of every variable that it gives to an agent alone, and what receivers of messages are reached by.
-fn redactor(settings: &Settings, credentials: &[String]) -> Redactor {
+fn redactor(settings: &Settings, credentials: &[String], workspace: &Path) -> Redactor {
     let names: Vec<&String> = settings.redacted().iter().chain(credentials).collect();
     let own = names.iter().filter_map(|name| Some(((*name).clone(), env::var(name)?)));
     let phases = Phase::ALL.iter().flat_map(|phase| settings.phase(*phase).env);
     let phases = phases.filter(|(name, _)| names.contains(&name));
     let agents = settings.backends().into_iter().flat_map(|agent| agent.section.env);
     let receivers = settings.notify().receivers.iter().flat_map(|receiver| [&receiver.url, &receiver.token]);
-    let receivers = receivers.flatten().filter_map(|secret| match secret {
-        Secret::Literal(value) => Some(("runtime.notify".to_owned(), value.clone())),
-        Secret::Env(name) => Some((name.clone(), env::var(name)?)),
-        // Read when it is needed, and said nowhere.
-        Secret::File(_) => None,
+    let webhook = settings.notify().webhook.clone().map(Secret::Literal);
+    let receivers = receivers.flatten().chain(&webhook).flat_map(|secret| {
+        let name = if let Secret::Env(name) = secret { name } else { "runtime.notify" };
+        // One that is not there is no secret yet.
+        let value = secret.found(workspace).unwrap_or_default();
+        secrets_in(&value).into_iter().map(|part| (name.to_owned(), part.to_owned())).collect::<Vec<_>>()
     });
     let values: Vec<(String, String)> = own.chain(phases).chain(agents).chain(receivers).collect();
     Redactor::new(values.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+}
+
+/// The shortest part of an address that is taken for a secret by itself.
+const SHORTEST_PART: usize = 8;
+
+/// A value, and where it is an address, what of it lets somebody in by itself: what stands behind the host, a password, and
+/// each part of these. A plain word is none, such as the `services` of Slack's addresses: it stands everywhere.
+fn secrets_in(value: &str) -> Vec<&str> {
+    let Some((_, rest)) = value.split_once("://") else { return vec![value] };
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let user = host.rsplit_once('@').map_or("", |(user, _)| user);
+    let parts = [user, path].into_iter().flat_map(|part| part.split([':', '/', '?', '&', '=', '#']));
+    let lets_in = |part: &&str| part.len() >= SHORTEST_PART && !part.chars().all(|letter| letter.is_ascii_lowercase());
+    std::iter::once(value).chain(std::iter::once(path).chain(parts).filter(lets_in)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_address_is_secret_what_lets_somebody_in() {
+        for (value, secrets) in [
+            ("tk_12345678", &["tk_12345678"][..]),
+            ("https://example.org/webhook", &["https://example.org/webhook"]),
+            (
+                "https://hooks.example.org/services/T0000001/B0000002",
+                &[
+                    "https://hooks.example.org/services/T0000001/B0000002",
+                    "services/T0000001/B0000002",
+                    "T0000001",
+                    "B0000002",
+                ],
+            ),
+            (
+                "http://me:PASSWORD9@example.org/x?key=AbCdEfGh",
+                &["http://me:PASSWORD9@example.org/x?key=AbCdEfGh", "x?key=AbCdEfGh", "PASSWORD9", "AbCdEfGh"],
+            ),
+        ] {
+            assert_eq!(secrets_in(value), secrets, "{value}");
+        }
+    }
 }

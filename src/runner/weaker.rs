@@ -86,6 +86,8 @@ fn of_notification(before: &Notification, after: &Notification) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::config::{FILE_NAME, Source, resolve};
     use crate::runner::Selection;
@@ -100,7 +102,10 @@ mod tests {
             let overrides = text.split_whitespace().map(|set| crate::config::Override::set(set).expect("KEY=VALUE"));
             let source = Source { path: FILE_NAME.into(), bytes: PHASES.into() };
             let settings = resolve(Some(source), overrides.collect()).expect("valid");
-            (Plan::from_settings(&settings, Selection::All).expect("a plan"), Bounds::of(&settings, &[]))
+            (
+                Plan::from_settings(&settings, Selection::All).expect("a plan"),
+                Bounds::of(&settings, &[], Path::new("/w")),
+            )
         };
         let (before, after) = (read(before), read(after));
         weaker((&before.0, &before.1), (&after.0, &after.1))

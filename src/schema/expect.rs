@@ -1,6 +1,6 @@
 //! What a piece of a schema asks for, in plain words.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::forms::Forms;
 
@@ -42,6 +42,7 @@ fn of_kind(schema: &Value, kind: &str) -> Option<String> {
     let words = match kind {
         "string" if text("format") == Some("date-time") => "a timestamp such as \"2026-01-31T14:00:00Z\"".to_owned(),
         "string" if text("format") == Some("date") => "a date such as \"2026-01-31\"".to_owned(),
+        "string" if examples(schema).is_some() => format!("a text such as {}", examples(schema).unwrap_or_default()),
         "string" if text("pattern").is_some() => {
             format!("a text that matches `{}`", text("pattern").unwrap_or_default())
         }
@@ -51,10 +52,26 @@ fn of_kind(schema: &Value, kind: &str) -> Option<String> {
         "number" => format!("a number{}", range(schema)),
         "boolean" => "`true` or `false`".to_owned(),
         "array" => list(schema),
-        "object" => "a mapping".to_owned(),
+        "object" => mapping(schema),
         _ => return None,
     };
     Some(words)
+}
+
+/// What a text of a certain form looks like, where the schema shows it.
+pub(super) fn examples(schema: &Value) -> Option<String> {
+    schema.get("pattern")?;
+    schema.get("examples").and_then(Value::as_array).map(|some| alternatives(some))
+}
+
+fn mapping(schema: &Value) -> String {
+    let keys = schema.get("properties").and_then(Value::as_object).filter(|_| schema["maxProperties"] == 1);
+    keys.map_or_else(
+        || "a mapping".to_owned(),
+        |keys| {
+            format!("a mapping with one key: {}", alternatives(&keys.keys().map(|key| json!(key)).collect::<Vec<_>>()))
+        },
+    )
 }
 
 fn list(schema: &Value) -> String {

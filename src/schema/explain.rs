@@ -6,7 +6,7 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Error;
 use serde_json::Value;
 
-use super::expect::{alternatives, asks, resolve, words};
+use super::expect::{alternatives, asks, examples, resolve, words};
 use super::forms::Forms;
 use super::mend::{self, reword, same_but_case};
 use super::{Checker, Reading};
@@ -117,12 +117,10 @@ impl Case<'_> {
             Error::ExclusiveMinimum { .. } | Error::ExclusiveMaximum { .. } => {
                 ("range", format!("{what} is out of range"))
             }
-            Error::MinLength { .. } | Error::MinItems { .. } | Error::MinProperties { .. } => {
-                ("length", format!("{what} is too short"))
-            }
-            Error::MaxLength { .. } | Error::MaxItems { .. } | Error::MaxProperties { .. } => {
-                ("length", format!("{what} is too long"))
-            }
+            Error::MinProperties { .. } => ("length", format!("{what} has too few keys")),
+            Error::MaxProperties { .. } => ("length", format!("{what} has too many keys")),
+            Error::MinLength { .. } | Error::MinItems { .. } => ("length", format!("{what} is too short")),
+            Error::MaxLength { .. } | Error::MaxItems { .. } => ("length", format!("{what} is too long")),
             Error::Pattern { .. } => ("pattern", format!("{what} has the wrong form")),
             _ => ("schema", error.masked().to_string()),
         };
@@ -264,7 +262,15 @@ fn remedy(node: &Node, shape: &Value) -> Option<String> {
     if let Some(phase) = node.as_str().and_then(|text| alias(text, shape)) {
         return Some(format!("Loa's texts also say so; the contract's word is `{phase}`"));
     }
+    if !matches!(node.value, Found::Null | Found::Map(_) | Found::Seq(_))
+        && let Some(examples) = examples(shape)
+    {
+        return Some(format!("write it in this form: such as {examples}"));
+    }
     match &node.value {
+        Found::Map(entries) if shape["maxProperties"] == 1 && entries.len() > 1 => {
+            Some("keep one of its keys, and remove the others".to_owned())
+        }
         Found::Null => Some("give it a value; a key without one is left out, not null".to_owned()),
         Found::Str(text) if (asked("integer") || asked("number")) && text.parse::<f64>().is_ok() => {
             Some("remove the quotes: in quotes it is a text".to_owned())

@@ -104,6 +104,19 @@ impl Place {
         Self::find_in(disk, workspace, base, named)
     }
 
+    /// Where it would be if nothing were known of it: for whoever says why it cannot be found.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the workspace itself cannot be looked at.
+    pub fn assumed(workspace: &Path, named: Option<&Path>) -> Result<Self, StoreError> {
+        let disk = disk::host();
+        let (base, basis) = base(disk.as_ref(), workspace, named);
+        let identity = disk.identity(workspace)?;
+        let id = read_id(disk.as_ref(), workspace).unwrap_or_default();
+        let (workspace, named) = (workspace.to_path_buf(), named.map(Path::to_path_buf));
+        Ok(Self { disk, workspace, base, basis, id, identity, moved_from: None, named })
+    }
+
     fn find_in(
         disk: Arc<dyn Disk>,
         workspace: &Path,

@@ -110,14 +110,26 @@ fn collect(value: &Value, words: &mut Vec<String>) {
 pub fn clean(line: &str, longest: usize) -> String {
     let plain = anstream::adapter::strip_str(line).to_string();
     let seen = plain.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
-    let shown = seen.chars().map(|c| if c == '\t' { ' ' } else { c });
-    let text: String = shown.filter(|c| !c.is_control() && !turns(*c)).collect();
+    let text = visible(seen);
     let text = text.trim_end();
     if text.chars().count() <= longest {
         return text.to_owned();
     }
     let kept: String = text.chars().take(longest - 1).collect();
     format!("{kept}…")
+}
+
+/// What a reader sees of a text, on one line.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let plain = anstream::adapter::strip_str(text).to_string();
+    plain.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| is_visible(*c)).collect()
+}
+
+/// Whether a character stands where it is, and neither acts on a terminal nor on the order of what is read.
+#[must_use]
+pub fn is_visible(c: char) -> bool {
+    !c.is_control() && !turns(c)
 }
 
 /// Marks that no reader sees, and that change the order of what is read.

@@ -34,3 +34,10 @@ pub fn same_file(one: impl AsFd, other: impl AsFd) -> bool {
         _ => false,
     }
 }
+
+/// The rows and columns of the terminal that standard output is; `None` where it is none.
+#[must_use]
+pub fn size_of_terminal() -> Option<(usize, usize)> {
+    let (rows, columns) = console::Term::stdout().size_checked()?;
+    (rows > 0 && columns > 0).then_some((rows.into(), columns.into()))
+}

@@ -199,7 +199,7 @@ fn question(here: &Here, verb: &AgentVerb, settings: &Settings) -> Result<Questi
     if matches!(thread, Thread::Named(_)) && !backend.capabilities().names_sessions {
         say(format_args!("loa-run: {name} gives its sessions names of its own"));
     }
-    let bounds = bounds(settings);
+    let bounds = bounds(here, settings);
     let retry = settings.agent_retry(name);
     Ok(Question {
         prompt: text(&asked.prompt)?,

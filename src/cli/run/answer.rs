@@ -67,7 +67,7 @@ fn from_file(path: &Path) -> Result<ResolutionDocument, Failure> {
 pub(super) fn answer(here: &Here, resolution: &Resolution, args: &LoaRun) -> Result<ExitStatus, Failure> {
     // What must not be written down stands in the configuration; an answer without a word needs none.
     let redactor = match resolution.notes {
-        Some(_) => bounds(&settings(here, args)?).redactor,
+        Some(_) => bounds(here, &settings(here, args)?).redactor,
         None => Redactor::default(),
     };
     let resolved = resolve(&here.layout, &here.place, resolution, &redactor).map_err(of_run)?;

@@ -7,7 +7,7 @@ use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 
 /// One thing that was looked at.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Check {
     name: String,
     state: State,

@@ -64,7 +64,12 @@ pub(super) fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
     if let Verb::Try(wish) = &args.command {
         return try_out(wish, args.json);
     }
-    let here = Here::find(Layout::new(workspace(args.workspace.as_deref())?), args)?;
+    let layout = Layout::new(workspace(args.workspace.as_deref())?);
+    if let Verb::Doctor { plan, phases } = &args.command {
+        let (here, unreadable) = Here::find_or_assume(layout, args)?;
+        return doctor((&here, unreadable), plan.as_deref(), phases, args);
+    }
+    let here = Here::find(layout, args)?;
     match &args.command {
         Verb::Try(wish) => try_out(wish, args.json),
         Verb::Run { plan, phases, dry_run, fresh, wait } => {
@@ -83,7 +88,7 @@ pub(super) fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
             }
             let backends = backends(&plan, &settings, here.layout.workspace()).map_err(of_prompt)?;
             tell_unheeded(&settings, agents_of(&plan));
-            let bounds = bounds(&settings);
+            let bounds = bounds(&here, &settings);
             let (overrides, program) = (overrides(&here, args), program()?);
             let (layout, place) = (here.layout.clone(), here.place.clone());
             let (pinned, notices) = (all_taken(&here, &files, &plan, &settings)?, Vec::new());
@@ -108,7 +113,7 @@ pub(super) fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
         }
         Verb::Notify { test, retry } => notify(&here, args, *test, *retry),
         Verb::Logs { phase, attempt, follow } => logs(&here, *phase, *attempt, *follow, args.json),
-        Verb::Doctor { plan, phases } => doctor(&here, plan.as_deref(), phases, args),
+        Verb::Doctor { plan, phases } => doctor((&here, None), plan.as_deref(), phases, args),
         Verb::Usage => usage(&settings(&here, args)?, here.layout.workspace(), args.json),
         Verb::Config { explain } => config(&settings(&here, args)?, *explain, args.json),
         Verb::Report { output, execution } => report(&here, execution.as_deref(), output.as_deref(), args.json),
@@ -132,7 +137,7 @@ fn resumption(args: &LoaRun, here: &Here, wish: Wish<'_>, remedy: Option<Remedy>
     let Resumed { origin, settings, plan, pinned, notices } = planned_for_resume(here, args, wish)?;
     let backends = backends(&plan, &settings, here.layout.workspace()).map_err(of_prompt)?;
     tell_unheeded(&settings, agents_of(&plan));
-    let (bounds, mode) = (bounds(&settings), Mode::Resume(remedy));
+    let (bounds, mode) = (bounds(here, &settings), Mode::Resume(remedy));
     let (overrides, program) = (overrides(here, args), program()?);
     let (layout, place) = (here.layout.clone(), here.place.clone());
     Ok(Request { layout, place, plan, backends, origin, overrides, pinned, notices, bounds, mode, program })

@@ -8,6 +8,7 @@ use super::given::{Here, origin, planned, sound};
 use super::needs::needs;
 use super::night::{agents, disks, sleep};
 use super::pinned::{Files, Wish, planned_for_resume};
+use super::settings_doctor::{protected, receivers};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::Settings;
 use crate::contract::Phase;
@@ -16,16 +17,20 @@ use crate::runner::Plan;
 use crate::store::{Basis, Layout, RunStore};
 use crate::system::{files, git, sweep};
 
-/// Looks at everything, and ends with 2 when something is bad.
+/// Looks at everything, and ends with 2 when something is bad. `unreadable` is why nothing is known of the state.
 pub(super) fn doctor(
-    here: &Here,
+    (here, unreadable): (&Here, Option<Failure>),
     plan: Option<&Path>,
     phases: &PhaseArgs,
     args: &LoaRun,
 ) -> Result<ExitStatus, Failure> {
     let layout = &here.layout;
     let mut checks = configuration(here, plan, phases, args);
-    checks.extend([repository(layout), writable(layout), state(here), lock(here), children(here), records(here)]);
+    checks.extend([repository(layout), writable(layout)]);
+    checks.extend(match unreadable {
+        Some(failure) => vec![shut(&failure)],
+        None => vec![state(here), lock(here), children(here), records(here)],
+    });
     checks.push(ignored(layout));
     checks.extend(disks(here));
     checks.push(sleep(Path::new("/")));
@@ -50,21 +55,26 @@ fn configuration(here: &Here, asked: Option<&Path>, phases: &PhaseArgs, args: &L
             let mut checks = vec![Check::new(name, State::Bad, failure.text(), "mend it; `loa-run config` says more")];
             let next = (!goes_on).then(|| origin(asked).ok()).flatten();
             let sound = next.and_then(|origin| sound(here, args, &origin, selection, &Files::on_disk(here)));
-            checks.extend(
-                sound.into_iter().flat_map(|(settings, plan)| needs(&plan, here.layout.workspace(), &settings)),
-            );
+            checks.extend(sound.into_iter().flat_map(|(settings, plan)| counted_on(here, &plan, &settings)));
             checks
         }
         Ok(((settings, plan), notices)) => {
             let mut checks = vec![Check::new(name, State::Good, "valid", "")];
             let remedy = "nothing, if that is wanted";
             checks.extend(notices.into_iter().map(|notice| Check::new(name, State::Warning, notice, remedy)));
-            checks.extend(needs(&plan, here.layout.workspace(), &settings));
+            checks.extend(counted_on(here, &plan, &settings));
             checks.extend(agents(&plan, &settings, here.layout.workspace()));
             checks.extend(approval(here, &plan, &settings));
             checks
         }
     }
+}
+
+/// All that settings and plan name, and that has to be there.
+fn counted_on(here: &Here, plan: &Plan, settings: &Settings) -> Vec<Check> {
+    let workspace = here.layout.workspace();
+    let named = [receivers(settings, workspace), protected(plan, settings, workspace)].concat();
+    needs(plan, workspace, settings).into_iter().chain(named).collect()
 }
 
 /// That a person is asked before `deploy`: whoever sleeps by then finds the work stopped.
@@ -105,6 +115,12 @@ fn repository(layout: &Layout) -> Check {
             "git init",
         ),
     }
+}
+
+/// The state of the runs where it cannot even be looked at.
+fn shut(failure: &Failure) -> Check {
+    let remedy = "make it readable and writable, or name another folder: runtime.state or LOA_RUN_STATE";
+    Check::new("state", State::Bad, failure.with_causes(), remedy)
 }
 
 /// Where the state of the runs is, whether it could be written there, and what it takes.

@@ -10,8 +10,8 @@ use crate::backend::{every_backend, unheeded};
 use crate::cli::console::say;
 use crate::cli::{ExitStatus, Failure};
 use crate::config::{
-    ConfigError, FILE_NAME, Origin, Override, Problems, Settings, Source, USER_FILE, from_environment, load,
-    named_state, read_old_names,
+    ConfigError, FILE_NAME, NamedState, Origin, Override, Problems, Settings, Source, USER_FILE, from_environment,
+    load, named_state, read_old_names,
 };
 use crate::diag::render::all;
 use crate::events::{OriginKind, RecordedOverride, RunOrigin, RunStatus, State};
@@ -32,11 +32,7 @@ pub(super) struct Here {
 impl Here {
     /// Finds the state of a workspace. Nothing is made.
     pub(super) fn find(layout: Layout, args: &LoaRun) -> Result<Self, Failure> {
-        let mut overrides = from_environment(&env::vars());
-        overrides.extend(args.overrides.iter().cloned());
-        let path = layout.workspace().join(FILE_NAME);
-        let user = env::config_home().map(|folder| folder.join(USER_FILE));
-        let named = named_state(&path, user.as_deref(), &overrides, env::home().as_deref());
+        let named = state_named(&layout, args);
         let failed = |error: StoreError| of_run(error.into());
         let folder = named.as_ref().map(|named| named.folder.as_path());
         let mut place = Place::find(layout.workspace(), folder).map_err(failed)?;
@@ -49,6 +45,18 @@ impl Here {
         }
         let store = FileStore::new(place.clone(), layout.clone());
         Ok(Self { layout, place, store })
+    }
+
+    /// The same for whoever says what is wrong with that state, and why it could not be found.
+    pub(super) fn find_or_assume(layout: Layout, args: &LoaRun) -> Result<(Self, Option<Failure>), Failure> {
+        let failure = match Self::find(layout.clone(), args) {
+            Ok(here) => return Ok((here, None)),
+            Err(failure) => failure,
+        };
+        let named = state_named(&layout, args).map(|named| named.folder);
+        let Ok(place) = Place::assumed(layout.workspace(), named.as_deref()) else { return Err(failure) };
+        let store = FileStore::new(place.clone(), layout.clone());
+        Ok((Self { layout, place, store }, Some(failure)))
     }
 
     /// The same workspace, looked at again: a first run gives it its id.
@@ -67,6 +75,15 @@ impl Here {
     pub(super) fn present(&self) -> Result<Option<State>, Failure> {
         present(&self.store, &self.layout).map_err(of_run)
     }
+}
+
+/// The folder that something names for the state.
+fn state_named(layout: &Layout, args: &LoaRun) -> Option<NamedState> {
+    let mut overrides = from_environment(&env::vars());
+    overrides.extend(args.overrides.iter().cloned());
+    let path = layout.workspace().join(FILE_NAME);
+    let user = env::config_home().map(|folder| folder.join(USER_FILE));
+    named_state(&path, user.as_deref(), &overrides, env::home().as_deref())
 }
 
 /// The state with the execution in it, whatever a file names now, unless a new one begins: phases may write that file.
@@ -129,8 +146,8 @@ fn given(args: &LoaRun) -> impl Iterator<Item = Override> {
 }
 
 /// The bounds of a run. No agent's key is written down, whoever's it is.
-pub(super) fn bounds(settings: &Settings) -> Bounds {
-    Bounds::of(settings, &every_backend(settings).withheld_from(None))
+pub(super) fn bounds(here: &Here, settings: &Settings) -> Bounds {
+    Bounds::of(settings, &every_backend(settings).withheld_from(None), here.layout.workspace())
 }
 
 /// Says which settings of these agents change nothing: whoever wrote them counts on them.

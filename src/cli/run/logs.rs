@@ -75,17 +75,20 @@ impl Log {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
             file => file.map_err(failed).map_err(no_input)?,
         };
-        file.seek(SeekFrom::Start(self.printed)).map_err(failed).map_err(no_input)?;
         let mut buffer = vec![0; 64 * 1024];
         loop {
+            file.seek(SeekFrom::Start(self.printed)).map_err(failed).map_err(no_input)?;
             let count = file.read(&mut buffer).map_err(failed).map_err(no_input)?;
             if count == 0 {
                 return Ok(true);
             }
-            if !pass_on(&buffer[..count])? {
+            // In whole lines, as long as there is more: a terminal is given nothing that is cut within an escape.
+            let lines = buffer[..count].iter().rposition(|byte| *byte == b'\n').filter(|_| count == buffer.len());
+            let whole = lines.map_or(count, |end| end + 1);
+            if !pass_on(&buffer[..whole])? {
                 return Ok(false);
             }
-            self.printed += count as u64;
+            self.printed += whole as u64;
         }
     }
 }

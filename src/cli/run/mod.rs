@@ -31,6 +31,8 @@ mod report;
 mod runs;
 mod screen;
 mod service;
+mod settings_doctor;
+mod shell_line;
 mod show;
 mod terminal;
 mod try_out;

@@ -1,13 +1,14 @@
 //! What the phases of a plan need here: programs, the scripts that these are given, and the slash commands of prompts.
 //!
-//! Only what is certain is called missing. Of a line for the shell that is its first command: what stands behind it may be
-//! made by what stands before.
+//! Only what is certain is called missing. What stands behind another program in a line for the shell may be made by that
+//! one: of it only programs are told, and as a warning.
 
 use std::path::{Path, PathBuf};
 
 use super::check::{Check, State};
 use super::locate::{Missing, locate};
-use crate::config::{BackendKind, Command, Settings, is_loas_command, slash_commands};
+use super::shell_line::{Join, Simple, commands};
+use crate::config::{BackendKind, Settings, is_loas_command, slash_commands};
 use crate::runner::{AgentWork, Plan, Stage, Work};
 use crate::system::{env, files};
 
@@ -19,10 +20,8 @@ pub(super) fn needs(plan: &Plan, workspace: &Path, settings: &Settings) -> Vec<C
         .filter(|stage| !stage.skip)
         .flat_map(|stage| of_stage(stage, workspace, settings))
         .collect();
-    let beside = [("compaction", settings.compaction()), ("notify", settings.notify().command.as_ref())];
-    for (name, argv) in beside.into_iter().filter_map(|(name, command)| Some((name, command.map(Command::argv)?))) {
-        checks.push(found(name, command(&argv, workspace)));
-    }
+    checks
+        .extend(settings.compaction().map(|it| of_command("compaction", &it.argv(), workspace)).into_iter().flatten());
     checks
 }
 
@@ -30,11 +29,12 @@ fn of_stage(stage: &Stage, workspace: &Path, settings: &Settings) -> Vec<Check> 
     let name = stage.phase.to_string();
     let mut checks = Vec::new();
     match &stage.work {
-        Some(Work::Command(argv)) => checks.push(found(&name, command(argv, workspace))),
+        Some(Work::Command(argv)) => checks.extend(of_command(&name, argv, workspace)),
         Some(Work::Agent(agent)) => checks.extend(of_agent(&name, agent, workspace, settings)),
         None => {}
     }
-    checks.extend(stage.verify.as_ref().map(|argv| found(&format!("{name}, its gate"), command(argv, workspace))));
+    let gate = stage.verify.as_ref().map(|argv| of_command(&format!("{name}, its gate"), argv, workspace));
+    checks.extend(gate.into_iter().flatten());
     checks
 }
 
@@ -77,21 +77,110 @@ fn found(name: &str, found: Result<String, Missing>) -> Check {
     }
 }
 
-/// Where the program of a command lies, when it and the script that it is given are there.
-fn command(argv: &[String], workspace: &Path) -> Result<String, Missing> {
-    let program = argv.first().map(String::as_str).unwrap_or_default();
-    let remedy = || "install it, or correct its path".to_owned();
-    let path = find(program, workspace).ok_or_else(|| not_found(program, workspace))?;
-    match argv {
-        [_, flag, line] if flag == "-c" && is_shell(program) => {
-            let first = first_command(line);
-            if first.is_empty() { Ok(path) } else { command(&first, workspace) }
-        }
-        [_, script, ..] if is_missing_script(program, script, workspace) => {
-            Err(Missing { found: format!("`{script}`, which `{program}` is given, is not found"), remedy: remedy() })
-        }
-        _ => Ok(path),
+/// What a command needs: where its program lies, or everything that is missing.
+pub(super) fn of_command(name: &str, argv: &[String], workspace: &Path) -> Vec<Check> {
+    let needs = command(argv, workspace);
+    let missing = needs.iter().filter(|need| need.state != State::Good);
+    let missing: Vec<Check> = missing.map(|it| Check::new(name, it.state, it.found.as_str(), &it.remedy)).collect();
+    let good = needs.iter().find(|need| need.state == State::Good);
+    let good = good.filter(|_| missing.is_empty()).map(|it| Check::new(name, State::Good, it.found.as_str(), ""));
+    good.into_iter().chain(missing).collect()
+}
+
+/// One thing that a command needs, and how it is.
+struct Need {
+    state: State,
+    found: String,
+    remedy: String,
+}
+
+impl Need {
+    fn good(path: String) -> Self {
+        Self { state: State::Good, found: path, remedy: String::new() }
     }
+
+    fn missing(found: String) -> Self {
+        Self { state: State::Bad, found, remedy: "install it, or correct its path".to_owned() }
+    }
+}
+
+impl From<Missing> for Need {
+    fn from(Missing { found, remedy }: Missing) -> Self {
+        Self { state: State::Bad, found, remedy }
+    }
+}
+
+/// What a command needs that begins in `folder`, its program first.
+fn command(argv: &[String], folder: &Path) -> Vec<Need> {
+    let program = argv.first().map(String::as_str).unwrap_or_default();
+    let Some(path) = find(program, folder) else { return vec![not_found(program, folder).into()] };
+    let mut needs = vec![Need::good(path)];
+    needs.extend(match started(argv) {
+        Started::Line(line) => of_line(line, folder),
+        Started::Script(script) if is_missing_script(program, script, folder) => {
+            vec![Need::missing(format!("`{script}`, which `{program}` is given, is not found"))]
+        }
+        Started::Nothing | Started::Script(_) => Vec::new(),
+        Started::Other(argv) => command(argv, folder),
+    });
+    needs
+}
+
+/// What the commands of a line need, as far as that is certain.
+fn of_line(line: &str, folder: &Path) -> Vec<Need> {
+    let (mut needs, mut folder, mut is_sure, mut changes) = (Vec::new(), folder.to_path_buf(), true, false);
+    for Simple { join, words, writes } in commands(line) {
+        match join {
+            // It runs where the one before failed, and may never be meant to.
+            Join::Instead => break,
+            Join::After => is_sure = !changes,
+            Join::Beside => {}
+        }
+        let words = words.into_iter().skip_while(|word| word.as_deref().is_some_and(|it| it == "exec" || assigns(it)));
+        let words: Vec<String> = words.map_while(|word| word).collect();
+        match words.first().map(String::as_str) {
+            Some("cd") => match entered(&words, &folder) {
+                Some(Ok(inner)) => folder = inner,
+                Some(Err(need)) if is_sure => return needs.into_iter().chain([need]).collect(),
+                Some(Err(_)) | None => break,
+            },
+            Some(word) if HARMLESS.contains(&word) => {}
+            Some(word) if OF_THE_SHELL.contains(&word) => break,
+            Some(word) => {
+                let by_name = !word.contains('/');
+                let found = command(&words, &folder).into_iter().filter(|need| need.state != State::Good);
+                needs.extend(found.filter_map(|need| if is_sure { Some(need) } else { doubted(need, by_name) }));
+                changes = true;
+            }
+            // Nobody knows what it is.
+            None => changes = true,
+        }
+        changes |= writes;
+    }
+    needs
+}
+
+/// What is missing now and may be there when its turn comes: of that only a program is worth a word.
+fn doubted(need: Need, by_name: bool) -> Option<Need> {
+    let is_program = by_name && need.found.ends_with("` is not found");
+    let remedy = format!("{}, unless what stands before it makes it", need.remedy);
+    is_program.then_some(Need { state: State::Warning, remedy, ..need })
+}
+
+/// The folder that a `cd` leads to; nothing where that is not certain.
+fn entered(words: &[String], folder: &Path) -> Option<Result<PathBuf, Need>> {
+    let [_, name] = words else { return None };
+    let inner = folder.join(name);
+    (!name.starts_with('-')).then(|| {
+        let remedy = "make it, or correct its path".to_owned();
+        let found = format!("`{name}`, which `cd` is given, is no folder");
+        if inner.is_dir() { Ok(inner) } else { Err(Need { state: State::Bad, found, remedy }) }
+    })
+}
+
+fn assigns(word: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    word.split_once('=').is_some_and(|(name, _)| is_name(name))
 }
 
 /// Why a program cannot be started: it is not there, or may not be run.
@@ -117,78 +206,154 @@ pub(super) fn find(program: &str, workspace: &Path) -> Option<String> {
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ksh", "zsh"];
 /// Programs whose first argument, where it is no option, is a file to run.
 const INTERPRETERS: [&str; 5] = ["python", "python3", "node", "perl", "ruby"];
+/// Their options that take no word and leave the next one a file to run.
+const SIMPLE: [&str; 8] = ["-u", "-B", "-E", "-I", "-O", "-s", "-S", "-w"];
+/// Programs that start the program behind their options.
+const BEFORE: [&str; 6] = ["env", "nice", "nohup", "setsid", "stdbuf", "timeout"];
 
-fn is_shell(program: &str) -> bool {
-    SHELLS.contains(&program.rsplit('/').next().unwrap_or_default())
+/// What a program starts in turn.
+#[derive(Debug, PartialEq, Eq)]
+enum Started<'a> {
+    /// Nothing, or nobody knows.
+    Nothing,
+    /// A line for the shell.
+    Line(&'a str),
+    /// A file.
+    Script(&'a str),
+    /// Another program.
+    Other(&'a [String]),
 }
 
-fn is_missing_script(program: &str, script: &str, workspace: &Path) -> bool {
-    let interpreter = INTERPRETERS.contains(&program.rsplit('/').next().unwrap_or_default());
+fn started(argv: &[String]) -> Started<'_> {
+    let Some((program, rest)) = argv.split_first() else { return Started::Nothing };
+    let name = program.rsplit('/').next().unwrap_or_default();
+    if SHELLS.contains(&name) {
+        return of_shell(rest);
+    }
+    if INTERPRETERS.contains(&name) {
+        let script = rest.iter().find(|word| !SIMPLE.contains(&word.as_str()));
+        return script.filter(|word| !word.starts_with('-')).map_or(Started::Nothing, |word| Started::Script(word));
+    }
+    if !BEFORE.contains(&name) {
+        return Started::Nothing;
+    }
+    // An option whose word stands apart could be taken for the program.
+    let valued = |word: &str| matches!((name, word), ("timeout", "-k" | "-s") | ("nice", "-n") | ("env", "-u" | "-C"));
+    let mut at = 0;
+    while rest.get(at).is_some_and(|word| word.starts_with('-') || name == "env" && assigns(word)) {
+        at += if valued(&rest[at]) { 2 } else { 1 };
+    }
+    // How long it may take.
+    at += usize::from(name == "timeout");
+    rest.get(at..).filter(|other| !other.is_empty()).map_or(Started::Nothing, Started::Other)
+}
+
+/// What a shell is given behind its options.
+fn of_shell(words: &[String]) -> Started<'_> {
+    let mut words = words.iter().map(String::as_str);
+    let (mut reads_line, mut next) = (false, words.next());
+    while let Some(flags) = next.filter(|word| word.len() > 1 && word.starts_with(['-', '+'])) {
+        next = words.next();
+        match flags {
+            "--" => break,
+            // Others may take a word, or mean that nothing is run.
+            long if long.starts_with("--") => return Started::Nothing,
+            flags if flags.contains('s') => return Started::Nothing,
+            flags => {
+                reads_line |= flags.contains('c');
+                // The name of an option follows.
+                next = if flags.ends_with(['o', 'O']) { words.next() } else { next };
+            }
+        }
+    }
+    match next {
+        Some(line) if reads_line => Started::Line(line),
+        Some("-") | None => Started::Nothing,
+        Some(script) => Started::Script(script),
+    }
+}
+
+fn is_missing_script(program: &str, script: &str, folder: &Path) -> bool {
+    let is_shell = SHELLS.contains(&program.rsplit('/').next().unwrap_or_default());
     // A shell looks in `PATH`, too.
-    let elsewhere = || is_shell(program) && !script.contains('/') && find(script, workspace).is_some();
-    (interpreter || is_shell(program))
-        && !script.starts_with(['-', '+'])
-        && !workspace.join(script).exists()
-        && !elsewhere()
+    let elsewhere = || is_shell && !script.contains('/') && find(script, folder).is_some();
+    !folder.join(script).exists() && !elsewhere()
 }
 
-/// Words with which a line begins that are no programs.
-const OF_THE_SHELL: [&str; 41] = [
-    ".", ":", "alias", "bg", "break", "case", "cd", "command", "continue", "echo", "eval", "exec", "exit", "export",
-    "false", "fg", "for", "function", "getopts", "hash", "if", "jobs", "kill", "local", "printf", "pwd", "read",
-    "readonly", "return", "set", "shift", "source", "test", "times", "trap", "true", "ulimit", "umask", "unset",
-    "until", "while",
+/// Commands of the shell's own that make nothing which another could need.
+const HARMLESS: [&str; 17] = [
+    ":", "[", "echo", "export", "false", "printf", "pwd", "readonly", "set", "shift", "test", "trap", "true", "ulimit",
+    "umask", "unset", "wait",
 ];
-
-/// The first command of a line for the shell, as far as its words stand for themselves; nothing where it is one of the
-/// shell's own.
-fn first_command(line: &str) -> Vec<String> {
-    let plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./+,:@%".contains(c));
-    let assigns = |word: &&str| word.split_once('=').is_some_and(|(name, value)| plain(&name) && plain(&value));
-    let first = line.trim_start().split([';', '|', '&', '\n', '<', '>']).next().unwrap_or_default();
-    let words = first.split_whitespace().skip_while(|word| *word == "exec" || assigns(word));
-    let words: Vec<String> = words.take_while(plain).map(str::to_owned).collect();
-    let own = words.first().is_some_and(|word| OF_THE_SHELL.contains(&word.as_str()));
-    // A function may have the name.
-    let is_function = line.contains("()");
-    if own || is_function { Vec::new() } else { words }
-}
+/// Other words with which a command begins that are no programs: behind them nothing is certain.
+const OF_THE_SHELL: [&str; 24] = [
+    ".", "alias", "bg", "break", "builtin", "command", "continue", "declare", "eval", "exit", "fg", "getopts", "hash",
+    "jobs", "kill", "let", "local", "popd", "pushd", "read", "return", "shopt", "source", "times",
+];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::files::{Privacy, write_durably};
+    use crate::system::files::{Privacy, ensure_folder, write_durably};
+
+    fn argv(words: &str) -> Vec<String> {
+        words.split(' ').map(str::to_owned).collect()
+    }
+
+    fn line(line: &str) -> Vec<String> {
+        vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()]
+    }
 
     #[test]
     fn what_is_certainly_missing_is_named_and_nothing_else() {
         let folder = tempfile::tempdir().expect("a folder");
-        write_durably(&folder.path().join("there.sh"), b"", Privacy::Shared).expect("written");
-        let line = |line: &str| vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()];
-        let argv = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        ensure_folder(&folder.path().join("there")).expect("made");
+        for name in ["there.sh", "there/inner.sh"] {
+            write_durably(&folder.path().join(name), b"", Privacy::Shared).expect("written");
+        }
         for (argv, missing) in [
-            (argv("sh ./missing.sh"), Some("`./missing.sh`, which `sh` is given")),
-            (argv("/bin/sh missing.sh"), Some("`missing.sh`, which `/bin/sh` is given")),
-            (argv("sh there.sh"), None),
-            (argv("sh -e missing.sh"), None),
-            (argv("no-such-program x"), Some("`no-such-program`")),
-            (argv("./there.sh"), Some("`./there.sh` is not executable")),
-            (line("sh ./missing.sh"), Some("`./missing.sh`, which `sh` is given")),
-            (line("A=1 exec ./missing.sh --flag 'x y'; true"), Some("`./missing.sh`")),
-            (line("no-such-program | tee log"), Some("`no-such-program`")),
-            (line("cd sub && ./missing.sh"), None),
-            (line("test -f x || ./missing.sh"), None),
-            (line("$TOOL run"), None),
-            (line("(no-such-program)"), None),
-            (line("build() { true; }; build"), None),
-            (line("build () { true; }\nbuild"), None),
-            (line("\"no such program\""), None),
+            (argv("sh ./missing.sh"), &["BAD `./missing.sh`, which `sh` is given, is not found"][..]),
+            (argv("/bin/sh missing.sh"), &["BAD `missing.sh`, which `/bin/sh` is given, is not found"]),
+            (argv("sh there.sh"), &[]),
+            (argv("sh -eu missing.sh"), &["BAD `missing.sh`, which `sh` is given, is not found"]),
+            (argv("sh -euo pipefail there.sh"), &[]),
+            (argv("sh -s missing.sh"), &[]),
+            (argv("python3 -u missing.py"), &["BAD `missing.py`, which `python3` is given, is not found"]),
+            (argv("python3 -m missing"), &[]),
+            (argv("no-such-program x"), &["BAD `no-such-program` is not found"]),
+            (argv("./there.sh"), &["BAD `./there.sh` is not executable"]),
+            (argv("timeout 10 ./missing.sh"), &["BAD `./missing.sh` is not found"]),
+            (argv("timeout -k 5 10 sh there.sh"), &[]),
+            (argv("env A=1 nice -n 5 ./missing.sh"), &["BAD `./missing.sh` is not found"]),
+            (line("sh ./missing.sh"), &["BAD `./missing.sh`, which `sh` is given, is not found"]),
+            (line("A=1 exec ./missing.sh --flag 'x y'; true"), &["BAD `./missing.sh` is not found"]),
+            (line("no-such-program | tee log"), &["BAD `no-such-program` is not found"]),
+            (line("sort log | ./missing.sh"), &["BAD `./missing.sh` is not found"]),
+            (line("set -e; ./missing.sh"), &["BAD `./missing.sh` is not found"]),
+            (
+                line("sh -e missing.sh; no-such-program x"),
+                &["BAD `missing.sh`, which `sh` is given, is not found", "warn `no-such-program` is not found"],
+            ),
+            (line("cd sub && ./missing.sh"), &["BAD `sub`, which `cd` is given, is no folder"]),
+            (line("cd there && sh inner.sh"), &[]),
+            (line("cd there && sh there.sh"), &["BAD `there.sh`, which `sh` is given, is not found"]),
+            (line("mkdir -p new && cd new && ./missing.sh"), &[]),
+            (line("echo 'exit 0' > made.sh; sh made.sh"), &[]),
+            (line("true && ls && ./built"), &[]),
+            (line("test -f x || ./missing.sh"), &[]),
+            (line("$TOOL run; ./missing.sh"), &[]),
+            (line("(no-such-program)"), &[]),
+            (line("build() { true; }; build"), &[]),
+            (line("build () { true; }\nbuild"), &[]),
+            (line("\"no such program\""), &["BAD `no such program` is not found"]),
         ] {
-            let found = command(&argv, folder.path());
-            match (missing, found) {
-                (None, found) => assert!(found.is_ok(), "{argv:?}"),
-                (Some(missing), Err(found)) => assert!(found.found.starts_with(missing), "{argv:?}: {}", found.found),
-                (Some(_), Ok(path)) => panic!("{argv:?} is found: {path}"),
-            }
+            let told = |need: Need| match need.state {
+                State::Good => None,
+                State::Bad => Some(format!("BAD {}", need.found)),
+                _ => Some(format!("warn {}", need.found)),
+            };
+            let found: Vec<String> = command(&argv, folder.path()).into_iter().filter_map(told).collect();
+            assert_eq!(found, missing, "{argv:?}");
         }
     }
 }

@@ -29,7 +29,7 @@ struct Nobody;
 /// Whoever delivers for this workspace, as the settings say.
 pub(super) fn deliverer(here: &Here, settings: &Settings) -> Deliverer {
     let withheld = every_backend(settings).withheld_from(None);
-    let bounds = bounds(settings);
+    let bounds = bounds(here, settings);
     Deliverer::new(&here.layout, &here.place, &bounds, answering(here, &bounds.notification), withheld)
 }
 

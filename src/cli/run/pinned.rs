@@ -171,7 +171,7 @@ pub(super) fn planned_for_resume(here: &Here, args: &LoaRun, wish: Wish<'_>) -> 
         }
     };
     let (new_settings, new_plan) = planned(here, args, &origin, phases, &now)?;
-    let mut weaker = weaker((&plan, &bounds(&settings)), (&new_plan, &bounds(&new_settings)));
+    let mut weaker = weaker((&plan, &bounds(here, &settings)), (&new_plan, &bounds(here, &new_settings)));
     let pinned = all_taken(here, &now, &new_plan, &new_settings)?;
     // By the old plan: what the new one protects no more, or starts no more, is compared too.
     let old = recorded_files(here.layout.workspace(), &plan, settings.protects()).map_err(not_recorded)?;

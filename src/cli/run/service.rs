@@ -155,6 +155,8 @@ impl<'a> Service<'a> {
             return self.told(&document, &format!("# {}\n{}", self.path.display(), self.unit.text));
         }
         self.manager()?;
+        // Before anything is written: half of an installation helps nobody.
+        answers()?;
         if differs {
             self.write()?;
         }
@@ -230,7 +232,7 @@ impl<'a> Service<'a> {
             let document = json!({ "unit": name, "path": self.path, "removed": false, "there": there });
             return self.told(&document, &format!("{} {text}\n", self.path.display()));
         }
-        let has_manager = self.manager().is_ok();
+        let has_manager = self.manager().is_ok() && answers().is_ok();
         if has_manager {
             systemctl(&["disable", "--now", name])?;
         }
@@ -243,11 +245,10 @@ impl<'a> Service<'a> {
         if has_manager {
             systemctl(&["daemon-reload"])?;
         }
-        let document = json!({ "unit": name, "path": self.path, "removed": true, "there": false });
-        self.told(
-            &document,
-            &format!("{}: stopped, disabled and removed; the run stays as it is\n", self.path.display()),
-        )
+        let document =
+            json!({ "unit": name, "path": self.path, "removed": true, "there": false, "stopped": has_manager });
+        let done = if has_manager { "stopped, disabled and removed" } else { UNANSWERED };
+        self.told(&document, &format!("{}: {done}; the run stays as it is\n", self.path.display()))
     }
 
     /// The file with secrets that the unit names which is there.
@@ -305,6 +306,13 @@ impl<'a> Service<'a> {
 const UNTIL_LINGERING: &str =
     "it ends with your last session, and starts with your next one, until you `loginctl enable-linger`\n";
 const SHOWN: &str = "--property=ActiveState,SubState,UnitFileState,Result,NRestarts,ExecMainStatus,StatusText";
+
+const UNANSWERED: &str = "removed with its link; no service manager answered, so what it may have started goes on";
+
+/// Whether the user's own systemd says anything at all.
+fn answers() -> Result<(), Failure> {
+    systemctl(&["show", "--property=Version"]).map(drop)
+}
 
 /// Asks the user's own systemd.
 fn systemctl(arguments: &[&str]) -> Result<String, Failure> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::terminal::{names, span, waits_for};
-use crate::cli::console::print;
+use crate::cli::console::{print, tamed};
 use crate::cli::{ExitStatus, Failure};
 use crate::events::RunStatus;
 use crate::runner::{Doing, Plan, Standing, Status, Undelivered, Work, WorkAtHand, shell_word};
@@ -22,10 +22,35 @@ pub(super) fn status_text(status: &Status) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     let _ = write_status(&mut text, status);
-    text
+    tamed(text)
+}
+
+/// The same in few lines, what matters first: what is done and what is asked, and the phases in one line.
+pub(super) fn status_brief(status: &Status) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write_head(&mut text, status)
+        .and_then(|()| write_work(&mut text, status))
+        .and_then(|()| write_pending(&mut text, status))
+        .and_then(|()| write_phases_summed_up(&mut text, status))
+        .and_then(|()| write_troubles(&mut text, status));
+    tamed(text)
 }
 
 fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
+    write_head(text, status)?;
+    write_account(text, status)?;
+    for line in &status.phases {
+        writeln!(text, "  {:<15} {:<12} {}", line.phase, line.status, line.summary.as_deref().unwrap_or(""))?;
+    }
+    write_troubles(text, status)?;
+    write_work(text, status)?;
+    write_past(text, status)?;
+    write_pending(text, status)
+}
+
+/// Where it stands, and who works on it.
+fn write_head(text: &mut String, status: &Status) -> std::fmt::Result {
     let dead = status.process.is_none() && status.status == RunStatus::Running;
     let (word, note) = match (&status.process, dead) {
         (Some(holder), _) => (status.status.as_str(), format!(", {}", holder.words())),
@@ -36,7 +61,11 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
         }
         (None, false) => (status.status.as_str(), String::new()),
     };
-    writeln!(text, "{}: {word}{note}", status.execution_id)?;
+    writeln!(text, "{}: {word}{note}", status.execution_id)
+}
+
+/// What it took so far.
+fn write_account(text: &mut String, status: &Status) -> std::fmt::Result {
     let elapsed = span(Duration::from_millis(status.elapsed_ms));
     writeln!(
         text,
@@ -53,9 +82,24 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
     if !status.flags.is_empty() {
         writeln!(text, "  started with {}\n", status.flags.join(" "))?;
     }
-    for line in &status.phases {
-        writeln!(text, "  {:<15} {:<12} {}", line.phase, line.status, line.summary.as_deref().unwrap_or(""))?;
+    Ok(())
+}
+
+/// How many phases stand where, in the order in which they run.
+fn write_phases_summed_up(text: &mut String, status: &Status) -> std::fmt::Result {
+    let mut sums: Vec<(String, usize)> = Vec::new();
+    for word in status.phases.iter().map(|line| line.status.to_string()) {
+        match sums.iter_mut().find(|(known, _)| *known == word) {
+            Some((_, number)) => *number += 1,
+            None => sums.push((word, 1)),
+        }
     }
+    let words: Vec<String> = sums.into_iter().map(|(word, number)| format!("{number} {word}")).collect();
+    writeln!(text, "\nphases: {}", words.join(", "))
+}
+
+/// What is not as it should be, beside the work.
+fn write_troubles(text: &mut String, status: &Status) -> std::fmt::Result {
     for (phase, files) in &status.changed_gates {
         writeln!(text, "\n{phase}: gate script changed since the start: {}", names(files))?;
     }
@@ -65,7 +109,11 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
     if let Some(pause) = status.paused {
         writeln!(text, "\npaused: {pause}")?;
     }
-    write_work(text, status)?;
+    Ok(())
+}
+
+/// What the sessions before left.
+fn write_past(text: &mut String, status: &Status) -> std::fmt::Result {
     if let Some(error) = &status.last_error {
         writeln!(text, "\nthe last session ended by an error: {error}")?;
     }
@@ -78,6 +126,11 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
         let gap = if index == 0 { "\n" } else { "" };
         writeln!(text, "{gap}call {} was answered {}: {}{mark}", answer.escalation, answer.at, answer.action)?;
     }
+    Ok(())
+}
+
+/// What waits for an answer.
+fn write_pending(text: &mut String, status: &Status) -> std::fmt::Result {
     if let Some(pending) = &status.pending {
         writeln!(text, "\nwaits for an answer: {} in {}", pending.trigger, pending.phase)?;
         if !pending.reason.is_empty() {
@@ -153,7 +206,8 @@ pub(super) fn status_line(status: &Status) -> String {
             Doing::WaitingForProvider => "waits for its provider",
             Doing::Stopped => "nobody works on it",
         };
-        let next = work.next_try.map(|next| format!(" until {next}")).unwrap_or_default();
+        let next = work.next_try.filter(|_| work.doing != Doing::Stopped);
+        let next = next.map(|next| format!(" until {next}")).unwrap_or_default();
         said.push(format!("{}, attempt {}: {doing}{next}", work.phase, work.attempt));
     }
     if let Some(failure) = &status.last_failure {
@@ -163,7 +217,7 @@ pub(super) fn status_line(status: &Status) -> String {
         let (trigger, phase) = (pending.trigger, pending.phase);
         said.push(format!("waits for an answer: {trigger} in {phase}: loa-run resolve fix_and_resume"));
     }
-    said.join("; ")
+    tamed(said.join("; "))
 }
 
 /// Whether nothing but a resume is missing.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::{Timestamp, Unit};
 
 use super::screen::Screen;
-use crate::cli::console::{CYAN, RED};
+use crate::cli::console::{CYAN, RED, for_output, tamed};
 use crate::contract::{Checkpoint, Phase, PhaseExit};
 use crate::draw;
 use crate::events::{
@@ -48,8 +48,12 @@ impl Terminal {
         if self.together {
             self.end_line(if piece.stream == Stream::Stdout { Stream::Stderr } else { Stream::Stdout });
         }
+        let shown = match self.shown_on(piece.stream) {
+            Stream::Stdout => for_output(&piece.bytes, &io::stdout()),
+            Stream::Stderr => for_output(&piece.bytes, &io::stderr()),
+        };
         let open = &mut self.open[index(piece.stream)];
-        let bytes = prefixed(&format!("{phase} | "), *open, &piece.bytes);
+        let bytes = prefixed(&format!("{phase} | "), *open, &shown);
         *open = !piece.ends_line();
         if self.together || self.shown_on(piece.stream) == Stream::Stderr {
             LINE_IS_OPEN.store(!piece.ends_line(), Ordering::Relaxed);
@@ -109,7 +113,8 @@ impl Terminal {
         for stream in [Stream::Stdout, Stream::Stderr] {
             self.end_line(stream);
         }
-        let text = if self.colours { text.to_owned() } else { anstream::adapter::strip_str(text).to_string() };
+        let text = tamed(text);
+        let text = if self.colours { text } else { anstream::adapter::strip_str(&text).to_string() };
         self.screen.show(Stream::Stderr, text.into_bytes());
     }
 }

@@ -10,13 +10,13 @@ use super::commands::runtime;
 use super::given::{Here, settings_of_the_execution};
 use super::refusal::of_run;
 use super::service::is_tended;
-use super::show::{print_json, status_line, status_text};
+use super::show::{print_json, status_brief, status_line, status_text};
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::config::Settings;
 use crate::runner::{Notification, Standing, Status, Vantage, status};
 use crate::system::process::{Interrupt, Interrupts};
-use crate::system::{clock, env};
+use crate::system::{clock, env, output};
 
 /// How often it is looked at.
 const LOOK: Duration = Duration::from_millis(200);
@@ -110,7 +110,11 @@ impl Screen {
 
     /// Shows a status where it says something new; the last one stays.
     fn show(&mut self, status: &Status, is_last: bool) -> Result<(), Failure> {
-        let text = if self.bar.is_some() { status_text(status) } else { status_line(status) };
+        let text = match (&self.bar, output::size_of_terminal()) {
+            (Some(_), Some(size)) if !is_last => fitted(&status_text(status), || status_brief(status), size),
+            (Some(_), _) => status_text(status),
+            (None, _) => status_line(status),
+        };
         if text == self.shown && !is_last {
             return Ok(());
         }
@@ -135,5 +139,39 @@ impl Screen {
     /// Leaves what is shown, and the cursor below it.
     fn leave(&self) {
         self.bar.iter().for_each(ProgressBar::abandon);
+    }
+}
+
+/// What a terminal of so many rows and columns shows: all of it where there is room, else as much as there is of what is
+/// brief. A line stays for the cursor.
+fn fitted(whole: &str, brief: impl FnOnce() -> String, (rows, columns): (usize, usize)) -> String {
+    let room = rows.saturating_sub(1).max(1);
+    let cut = |line: &str| console::truncate_str(line, columns, "…").into_owned();
+    let whole = whole.trim_end();
+    let lines: Vec<String> = if whole.lines().count() <= room {
+        whole.lines().map(cut).collect()
+    } else {
+        brief().lines().filter(|line| !line.is_empty()).take(room).map(cut).collect()
+    };
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitted;
+
+    #[test]
+    fn a_short_terminal_is_shown_what_matters_and_no_line_is_wider_than_it() {
+        let whole = "exec-1: running\n\n  preflight completed\n  design in_progress\n\ndesign, attempt 1: runs\n";
+        let brief = || "exec-1: running\n\ndesign, attempt 1: runs\n  last output, 0 ago: 日本語\n".to_owned();
+        for (size, shown) in [
+            ((7, 80), "exec-1: running\n\n  preflight completed\n  design in_progress\n\ndesign, attempt 1: runs"),
+            ((6, 80), "exec-1: running\ndesign, attempt 1: runs\n  last output, 0 ago: 日本語"),
+            ((4, 25), "exec-1: running\ndesign, attempt 1: runs\n  last output, 0 ago: 日…"),
+            ((3, 8), "exec-1:…\ndesign,…"),
+            ((0, 8), "exec-1:…"),
+        ] {
+            assert_eq!(fitted(whole, brief, size), shown, "{size:?}");
+        }
     }
 }

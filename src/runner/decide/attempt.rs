@@ -6,6 +6,7 @@ use super::live::Stop;
 use crate::contract::{Artifact, Phase, PhaseResult};
 use crate::events::FailedAttempt;
 use crate::policy::StageOutcome;
+use crate::store::visible;
 
 /// The most characters of a stage's last words in a reason.
 const LAST_WORDS: usize = 400;
@@ -106,7 +107,8 @@ fn last_words(attempt: &Attempt) -> Option<String> {
 fn last_line(text: &str) -> Option<String> {
     // Colours and cursors are for the terminal of whoever wrote them, and not for those of its readers.
     let plain = anstream::adapter::strip_str(text).to_string();
-    let line = plain.rsplit(['\n', '\r']).map(str::trim).find(|line| !line.is_empty())?;
+    let line = plain.rsplit(['\n', '\r']).map(visible).find(|line| !line.trim().is_empty())?;
+    let line = line.trim();
     let too_many = line.chars().count().saturating_sub(LAST_WORDS);
     Some(if too_many == 0 { line.to_owned() } else { line.chars().skip(too_many).collect() })
 }

@@ -88,7 +88,12 @@ fn cut(text: &str, most: usize) -> String {
 
 /// Text between fences: none in it ends them.
 fn fenced(text: &str) -> String {
-    format!("```\n{}\n```", text.replace("```", "'''"))
+    format!("```\n{}\n```", without_fences(text))
+}
+
+/// Text in which no fence begins.
+fn without_fences(text: &str) -> String {
+    text.replace("```", "'''")
 }
 
 /// The document for a program: the keys of a call as they were, and the message beside them.
@@ -142,8 +147,8 @@ pub(super) fn slack(morning: &Morning) -> String {
 /// Discord's message with an embed. Nobody is mentioned.
 pub(super) fn discord(morning: &Morning) -> String {
     let answers = morning.answers.iter().map(|(what, line)| format!("{what}:\n{}", fenced(line)));
-    let content = std::iter::once(format!("**{}**", morning.title.replace('*', "∗"))).chain(answers);
-    let mut parts = vec![cut(&facts(morning), DISCORD.1 / 3)];
+    let content = std::iter::once(format!("**{}**", without_fences(&morning.title).replace('*', "∗"))).chain(answers);
+    let mut parts = vec![cut(&without_fences(&facts(morning)), DISCORD.1 / 3)];
     parts.extend(changed(morning).map(|(head, text)| format!("{head}:\n{}", fenced(&cut(&text, DISCORD.1 / 4)))));
     let used: usize = parts.iter().map(|part| part.len() + 2).sum();
     let log = log_within(morning, DISCORD.1.saturating_sub(used + 200));

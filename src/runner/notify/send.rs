@@ -12,14 +12,12 @@ use crate::config::Secret;
 use crate::policy::Redactor;
 use crate::runner::receivers::{Means, Receiver};
 use crate::runner::session::SESSION_VARIABLE;
+use crate::system::clock;
 use crate::system::process::{Captured, Command, ProcessExit, capture_told};
 use crate::system::webhook::{self, Answer, Post};
-use crate::system::{clock, env, files};
 
 /// How much of what a program says is kept.
 const SAID: usize = 4096;
-/// The most bytes that a secret may have.
-const LONGEST_SECRET: u64 = 16 * 1024;
 /// What `sendmail` returns where it may work later.
 const TEMPORARY: i32 = 75;
 /// What it returns, besides, where it will never work.
@@ -120,8 +118,8 @@ impl Sender {
         morning: &Morning,
         time: Duration,
     ) -> Outcome {
-        let found = found(url, &self.workspace)
-            .and_then(|url| Ok((url, token.map(|token| found(token, &self.workspace)).transpose()?)));
+        let find = |secret: &Secret| secret.found(&self.workspace);
+        let found = find(url).and_then(|url| Ok((url, token.map(find).transpose()?)));
         let (url, token) = match found {
             Ok(found) => found,
             // It may be there for the next command.
@@ -175,26 +173,6 @@ fn pause(text: &str, now: Timestamp) -> Option<Duration> {
     Duration::try_from(until.duration_since(now)).ok()
 }
 
-/// A secret, where it is now.
-fn found(secret: &Secret, workspace: &Path) -> Result<String, String> {
-    match secret {
-        Secret::Literal(value) => Ok(value.clone()),
-        Secret::Env(name) => env::var(name)
-            .map(|value| value.trim().to_owned())
-            .filter(|value| !value.is_empty())
-            .ok_or_else(|| format!("the environment variable {name} is not set")),
-        Secret::File(path) => {
-            let path = match (path.strip_prefix("~/"), env::home()) {
-                (Some(rest), Some(home)) => home.join(rest),
-                _ => workspace.join(path),
-            };
-            let bytes = files::read(&path, LONGEST_SECRET).map_err(|error| format!("{error}: {}", error.source))?;
-            let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-            if text.is_empty() { Err(format!("{} is empty", path.display())) } else { Ok(text) }
-        }
-    }
-}
-
 /// What of an address must not be said: whatever a server may repeat of it.
 fn hidden(url: &str, token: Option<&str>) -> Redactor {
     let path = url.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, path)| path);
@@ -240,18 +218,5 @@ mod tests {
             assert!(!shown.contains(secret), "{shown}");
         }
         assert!(shown.contains("nor"), "{shown}");
-    }
-
-    #[test]
-    fn a_secret_is_found_when_it_is_needed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        files::write_durably(&folder.path().join("key"), b" s3cret\n", files::Privacy::Private).expect("written");
-        let find = |secret| found(&secret, folder.path());
-        assert_eq!(find(Secret::Literal("a".to_owned())), Ok("a".to_owned()));
-        assert_eq!(find(Secret::File("key".to_owned())), Ok("s3cret".to_owned()));
-        assert!(find(Secret::File("none".to_owned())).expect_err("missing").contains("none"));
-        assert!(
-            find(Secret::Env("LOA_NO_SUCH_VARIABLE".to_owned())).expect_err("unset").contains("LOA_NO_SUCH_VARIABLE")
-        );
     }
 }

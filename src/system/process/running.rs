@@ -35,7 +35,8 @@ pub enum Event {
     Ended(ProcessExit),
 }
 
-/// A process that is the leader of its group. Dropped before its end, it is killed, its group is not.
+/// A process that is the leader of its group. Dropped before its end, it is killed; its group only where its output is
+/// captured.
 #[derive(Debug)]
 pub struct Running {
     leader: Leader,
@@ -44,6 +45,8 @@ pub struct Running {
     exit: Option<(ProcessExit, Instant)>,
     /// When it last wrote something, or ended. Kept here, because a caller may drop `next` more often than silence lasts.
     heard: Instant,
+    /// Its group is killed with it, where it is dropped before its end.
+    with_group: bool,
     /// Last: it is our own until it is awaited, or left to be.
     _own: Option<Own>,
 }
@@ -75,6 +78,9 @@ impl Leader {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        if self.with_group {
+            self.leader.signal_group(self.group, Signal::KILL);
+        }
         if let (Leader::Fostered(child), None) = (&self.leader, &self.exit) {
             child.reach.signal(Signal::KILL, false);
         }
@@ -92,7 +98,15 @@ impl Running {
         }
         let group = child.id().expect("a child that was not awaited has an id");
         let leader = Leader::Ours(child);
-        Self { leader, group, pieces, exit: None, heard: Instant::now(), _own: Some(Own::mark(group)) }
+        Self {
+            leader,
+            group,
+            pieces,
+            exit: None,
+            heard: Instant::now(),
+            with_group: false,
+            _own: Some(Own::mark(group)),
+        }
     }
 
     /// A child of another process of ours, with its pipes. One that is talked with has its [`Talk`].
@@ -109,7 +123,7 @@ impl Running {
         };
         let group = child.id;
         let leader = Leader::Fostered(child);
-        (Self { leader, group, pieces, exit: None, heard: Instant::now(), _own: None }, talk)
+        (Self { leader, group, pieces, exit: None, heard: Instant::now(), with_group: false, _own: None }, talk)
     }
 
     /// The process group, which equals the leader's process id; as its parent sees it.
@@ -186,6 +200,7 @@ impl Running {
             Err(_) => self.leader.ended().await,
         };
         self.leader.signal_group(self.group, Signal::KILL);
+        self.with_group = false;
         exit
     }
 
@@ -197,8 +212,10 @@ impl Running {
         }
     }
 
-    /// Hears it for at most `time`, keeping at most `limit` bytes of each output. Its group is ended when it is over.
+    /// Hears it for at most `time`, keeping at most `limit` bytes of each output. Its group is ended when it is over, and
+    /// where nobody waits for it any more.
     pub async fn captured(mut self, limit: usize, time: Duration) -> Captured {
+        self.with_group = true;
         let mut captured = Captured::nothing(ProcessExit::Exited(0));
         let ended = timeout(time, async {
             loop {
@@ -213,6 +230,7 @@ impl Running {
         captured.exit = match ended {
             Ok(exit) => {
                 self.leader.signal_group(self.group, Signal::KILL);
+                self.with_group = false;
                 exit
             }
             Err(_) => self.end(PATIENCE).await,

@@ -131,8 +131,9 @@ impl Trial {
         if !self.asks {
             return Ok(AGREE.to_owned());
         }
-        let typed = self.ask("May it be deployed? Enter agrees; or type skip_phase, abort, or reset: ")?;
-        Ok(if typed.is_empty() { AGREE.to_owned() } else { typed })
+        let typed =
+            self.ask("May it be deployed? Enter or yes agrees, no goes on without it; or type abort, or reset: ")?;
+        Ok(understood(&typed).to_owned())
     }
 
     /// What happened in the run, by its own report.
@@ -218,6 +219,15 @@ impl Trial {
     }
 }
 
+/// What somebody means who was asked whether it may be deployed: the words of an answer, or yes and no.
+fn understood(typed: &str) -> &str {
+    match typed.to_lowercase().as_str() {
+        "" | "y" | "yes" => AGREE,
+        "n" | "no" => "skip_phase",
+        _ => typed,
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 #[error("`{command}` {how}")]
 struct Unexpected {
@@ -246,4 +256,24 @@ fn ended(attended: Attended, words: &[String], codes: &[u8], said: &str) -> Resu
         let failure = Failure::new(ExitStatus::TryAgain, Unexpected { command: words.join(" "), how });
         Stop::Failed(failure.hint("`loa-run try --into DIR` keeps what is there; git and sh have to be installed"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yes_and_no_are_answers_too() {
+        for (typed, meant) in [
+            ("", AGREE),
+            ("y", AGREE),
+            ("Yes", AGREE),
+            ("n", "skip_phase"),
+            ("NO", "skip_phase"),
+            ("abort", "abort"),
+            ("nonsense", "nonsense"),
+        ] {
+            assert_eq!(understood(typed), meant, "{typed}");
+        }
+    }
 }

@@ -31,7 +31,9 @@ impl Place {
     pub(super) fn make(named: Option<&Path>, keep: bool) -> Result<Self, Failure> {
         let failed = |error: ScratchError| Failure::new(ExitStatus::WriteFailed, error);
         let Some(named) = named else {
-            let temporary = scratch::folder("loa-run-try-").map_err(failed)?;
+            let elsewhere = "make the folder that TMPDIR names, or name another; or `loa-run try --into DIR`";
+            let made = scratch::folder("loa-run-try-");
+            let temporary = made.map_err(|error| failed(error).hint(elsewhere))?;
             let folder = temporary.path().to_path_buf();
             let mut place = Self { folder, temporary: Some(temporary) };
             if keep {
@@ -41,7 +43,7 @@ impl Place {
         };
         let in_the_way = named.exists() && !(named.is_dir() && files::list(named).is_ok_and(|there| there.is_empty()));
         if in_the_way {
-            let failure = Failure::new(ExitStatus::WriteFailed, InTheWay(named.display().to_string()));
+            let failure = Failure::new(ExitStatus::Usage, InTheWay(named.display().to_string()));
             return Err(failure.hint("name a folder that does not exist yet: nothing is overwritten"));
         }
         files::ensure_folder(named).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
