@@ -86,10 +86,19 @@ fn whoever_could_not_be_told_and_a_glob_that_names_nothing_are_found_before_the_
 fn a_state_that_cannot_be_looked_at_is_one_bad_line_among_the_others() {
     let workspace = workspace("", &[("design", "command: 'true'")]);
     workspace.write("file", "");
-    let mut command = workspace.command(&["doctor"]);
-    command.env("LOA_RUN_STATE", workspace.path("file"));
-    let found = super::workspace::finished(command).exits(2).stdout;
-    assert!(found.contains("BAD   state: ") && found.contains("runtime.state or LOA_RUN_STATE"), "{found}");
+    std::os::unix::fs::symlink("loop", workspace.path("loop")).expect("linked");
+    let looked = |state: &str| {
+        let mut command = workspace.command(&["doctor"]);
+        command.env("LOA_RUN_STATE", workspace.path(state));
+        super::workspace::finished(command).exits(2).stdout
+    };
+    for (state, why) in [("file", "is no folder"), ("loop", "cannot ")] {
+        let found = looked(state);
+        let bad = found.lines().find(|line| line.starts_with("BAD   state: "));
+        assert!(bad.is_some_and(|line| line.contains(why)), "{why}\n{found}");
+        assert!(found.contains("runtime.state or LOA_RUN_STATE"), "{found}");
+    }
+    let found = looked("loop");
     for other in ["good  configuration: valid", "good  design: ", "good  workspace: ", "git: ", "disk: "] {
         assert!(found.contains(other), "{other}\n{found}");
     }

@@ -8,7 +8,7 @@ use anstream::adapter::WinconBytes;
 use anstyle::{AnsiColor, Style};
 
 use super::{ExitStatus, Failure};
-use crate::store::is_visible;
+use crate::diag::render::is_visible;
 use crate::system::env;
 
 pub(super) const RED: Style = AnsiColor::Red.on_default().bold();

@@ -48,7 +48,7 @@ pub use operator::write_operator;
 pub use place::{Basis, Place};
 pub use projection::{Mismatch, compare, found_checkpoints, project_all, remove_unfinished};
 
-pub use tail::{Writer, clean, is_visible, tail, visible};
+pub use tail::{Writer, clean, tail};
 
 pub use room::{make_folder, make_room, make_room_for_folders, put_aside, was_put_aside};
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::diag::render::visible;
 use crate::policy::Redactor;
 use crate::system::files;
 
@@ -117,24 +118,6 @@ pub fn clean(line: &str, longest: usize) -> String {
     }
     let kept: String = text.chars().take(longest - 1).collect();
     format!("{kept}…")
-}
-
-/// What a reader sees of a text, on one line.
-#[must_use]
-pub fn visible(text: &str) -> String {
-    let plain = anstream::adapter::strip_str(text).to_string();
-    plain.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| is_visible(*c)).collect()
-}
-
-/// Whether a character stands where it is, and neither acts on a terminal nor on the order of what is read.
-#[must_use]
-pub fn is_visible(c: char) -> bool {
-    !c.is_control() && !turns(c)
-}
-
-/// Marks that no reader sees, and that change the order of what is read.
-fn turns(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]

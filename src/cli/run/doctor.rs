@@ -28,7 +28,7 @@ pub(super) fn doctor(
     let mut checks = configuration(here, plan, phases, args);
     checks.extend([repository(layout), writable(layout)]);
     checks.extend(match unreadable {
-        Some(failure) => vec![shut(&failure)],
+        Some(failure) => vec![shut(&failure.with_causes())],
         None => vec![state(here), lock(here), children(here), records(here)],
     });
     checks.push(ignored(layout));
@@ -118,9 +118,9 @@ fn repository(layout: &Layout) -> Check {
 }
 
 /// The state of the runs where it cannot even be looked at.
-fn shut(failure: &Failure) -> Check {
+fn shut(why: &str) -> Check {
     let remedy = "make it readable and writable, or name another folder: runtime.state or LOA_RUN_STATE";
-    Check::new("state", State::Bad, failure.with_causes(), remedy)
+    Check::new("state", State::Bad, why, remedy)
 }
 
 /// Where the state of the runs is, whether it could be written there, and what it takes.
@@ -136,6 +136,9 @@ fn state(here: &Here) -> Check {
         // What its folder will be called is not said: only a first run gives the workspace its id.
         format!("{}, {basis}; nothing of this workspace yet", place.base().display())
     };
+    if let Some(file) = place.base().ancestors().find(|path| path.exists()).filter(|path| !path.is_dir()) {
+        return shut(&format!("{} is no folder", file.display()));
+    }
     let lost = files::is_volatile(place.base()) == Some(true);
     match (place.basis(), files::try_writing(&there.join("loa-run-doctor"))) {
         (_, Err(error)) => {

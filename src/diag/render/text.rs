@@ -22,6 +22,21 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(written).collect())
 }
 
+/// What a reader sees of a text, on one line.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let plain = anstream::adapter::strip_str(text).to_string();
+    plain.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| is_visible(*c)).collect()
+}
+
+/// Whether a character stands where it is: it neither acts on a terminal, nor is it a mark that no reader sees and that
+/// changes the order of what is read.
+#[must_use]
+pub fn is_visible(c: char) -> bool {
+    let turns = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+    !c.is_control() && !turns
+}
+
 /// `1 file`, `2 files`.
 pub(super) fn count(number: usize, unit: &str) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })

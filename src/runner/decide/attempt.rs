@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::live::Stop;
 use crate::contract::{Artifact, Phase, PhaseResult};
+use crate::diag::render::visible;
 use crate::events::FailedAttempt;
 use crate::policy::StageOutcome;
-use crate::store::visible;
 
 /// The most characters of a stage's last words in a reason.
 const LAST_WORDS: usize = 400;
