@@ -206,6 +206,7 @@ pub(super) fn bounds(triggers: TriggerLimits, deploy_approval: bool) -> Bounds {
         operator: None,
         effort: None,
         memories: None,
+        protects: Vec::new(),
         redactor: Redactor::default(),
         log_limit: 0,
         find_artifacts: false,

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use loa::contract::{
     Confidence, DetectionMethod, ExecutionId, OperatorRecord, OperatorType, Phase, ResolutionAction, SessionId,
 };
-use loa::events::{Envelope, Observation, State};
+use loa::events::{ChangedFiles, Envelope, Observation, State};
 use loa::runner::decide::{Attempt, Stop, Survey};
 use loa::runner::{Ports, RunError, Start};
 use loa::system::clock::Moment;
@@ -53,6 +53,10 @@ impl Ports for World {
 
     fn pulse(&self) -> Duration {
         Duration::from_secs(20)
+    }
+
+    fn changed_files(&mut self, _: &State) -> ChangedFiles {
+        ChangedFiles::default()
     }
 
     fn strays(&mut self, _: Timestamp) -> Vec<String> {

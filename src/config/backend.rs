@@ -51,7 +51,7 @@ pub fn built_in<'a>() -> impl Iterator<Item = &'a str> {
 }
 
 /// What an agent may do without asking: nobody is there to be asked.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Permissions {
     /// Read.

@@ -124,6 +124,11 @@ const VARIABLES: [(&str, Option<&str>, Option<&str>, Form); 14] = [
     ("WIGGUM_RUNTIME_BACKEND", None, None, Form::Name),
 ];
 
+/// Whether a variable is an old name that says something.
+pub(super) fn is_variable(name: &str) -> bool {
+    VARIABLES.iter().any(|(known, ..)| *known == name)
+}
+
 /// Reads everything that old names say about a workspace, the weakest first.
 ///
 /// # Errors

@@ -1,10 +1,11 @@
 //! Where a value comes from, and the values that come from outside the file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
 use super::keys::{PREFIX, backend_key, likely_key, runtime_variables};
+use super::old_names;
 
 /// Where a value comes from, the strongest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,13 @@ pub enum Origin {
     Old(String),
     /// Nobody said anything.
     Default,
+}
+
+impl Origin {
+    /// The environment variable, where it is one.
+    fn variable(&self) -> Option<&str> {
+        if let Self::Env(name) = self { Some(name) } else { None }
+    }
 }
 
 impl fmt::Display for Origin {
@@ -114,6 +122,25 @@ pub fn from_environment(variables: &BTreeMap<String, String>) -> Vec<Override> {
         .collect()
 }
 
+/// What of these variables is written down for an execution, which then goes on with it: what they say about the
+/// configuration, but for secrets, and for where the state lies, which is how an execution is found.
+#[must_use]
+pub fn lasting(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let said = from_environment(variables);
+    let said = said.into_iter().filter(|one| !is_secret(&one.key) && one.may_be_kept() && one.key != "runtime.state");
+    let ours: BTreeSet<String> = said.map(|one| one.origin.variable().unwrap_or_default().to_owned()).collect();
+    let lasts = |name: &String| ours.contains(name) || old_names::is_variable(name);
+    variables.iter().filter(|(name, _)| lasts(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The variables of an execution that began with those that were written down: they, and of the present ones what is not.
+#[must_use]
+pub fn with_lasting(now: &BTreeMap<String, String>, began: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let lasting = lasting(now);
+    let others = now.iter().filter(|(name, _)| !lasting.contains_key(*name));
+    others.chain(began).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +161,35 @@ mod tests {
         let found = from_environment(&pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
         let keys: Vec<_> = found.iter().map(|one| one.key.as_str()).collect();
         assert_eq!(keys, ["runtime.phases.audit.skip", "runtime.retry_maximum"]);
+    }
+
+    #[test]
+    fn what_the_environment_said_lasts_but_for_secrets_and_the_place_of_the_state() {
+        let map = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let began = map(&[
+            ("LOA_RUN_PHASES_AUDIT_SKIP", "true"),
+            ("LOA_RUN_TIMEOUT_HOURS", "1"),
+            ("CONTEXT_SOFT_LIMIT", "9"),
+            ("WIGGUM_CLAUDE_MAX_RETRIES", "1"),
+            ("LOA_RUN_NOTIFY_WEBHOOK", "https://secret"),
+            ("LOA_RUN_NOTIFY_RECEIVERS", "[]"),
+            ("LOA_RUN_STATE", "/s"),
+            ("LOA_RUN_RETRY_MAX", ""),
+            ("HOME", "/root"),
+        ]);
+        let kept = lasting(&began);
+        let names: Vec<&str> = kept.keys().map(String::as_str).collect();
+        let expected =
+            ["CONTEXT_SOFT_LIMIT", "LOA_RUN_PHASES_AUDIT_SKIP", "LOA_RUN_TIMEOUT_HOURS", "WIGGUM_CLAUDE_MAX_RETRIES"];
+        assert_eq!(names, expected);
+        let now =
+            map(&[("LOA_RUN_TIMEOUT_HOURS", "9"), ("LOA_RUN_PHASES_DESIGN_SKIP", "true"), ("LOA_RUN_STATE", "/t")]);
+        let both = with_lasting(&now, &kept);
+        assert_eq!(both.get("LOA_RUN_TIMEOUT_HOURS").map(String::as_str), Some("1"));
+        assert_eq!(both.get("LOA_RUN_STATE").map(String::as_str), Some("/t"));
+        assert!(!both.contains_key("LOA_RUN_PHASES_DESIGN_SKIP"), "{both:?}");
     }
 
     #[test]

@@ -51,8 +51,9 @@ impl State {
                 self.weaker = None;
             }
             Event::GateChanged { phase, files } => drop(self.changed_gates.insert(*phase, files.clone())),
-            Event::WeakerAsked { code } => {
-                self.weaker = Some(WeakerQuestion { code: code.clone(), agreed: false });
+            Event::FilesChanged { files } => self.changed_files.clone_from(files),
+            Event::WeakerAsked { code, again } => {
+                self.weaker = Some(WeakerQuestion { code: code.clone(), agreed: false, again: again.clone() });
             }
             Event::WeakerWithdrawn => self.weaker_withdrawn(),
             Event::SessionEnded { end } => self.session_ended(end),

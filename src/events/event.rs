@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::state::unguarded;
 use super::{
-    AgentActivity, CycleMark, Dated, Message, Outage, PinnedFile, RecordedOverride, RunOrigin, StageId, State,
+    AgentActivity, ChangedFiles, CycleMark, Dated, Message, Outage, PinnedFile, RecordedOverride, RunOrigin, StageId,
+    State,
 };
 use crate::contract::{
     Checkpoint, CompactionLevel, EscalationReport, EscalationTrigger, ExecutionId, Finding, Phase, PhaseExit,
@@ -67,18 +68,28 @@ pub enum Event {
         /// The files.
         files: Vec<PinnedFile>,
     },
-    /// The scripts of a gate are not those that the execution began with, so the gate is not asked and a human is.
+    /// Scripts of a gate, or protected files, are not those that the execution began with, so the gate is not asked and a human
+    /// is.
     GateChanged {
         /// The phase.
         phase: Phase,
-        /// The scripts, as they are now.
+        /// They, as they are now.
         files: Vec<PinnedFile>,
+    },
+    /// A session ends, and files are not as the execution began with them: protected ones, those that commands and gates name, or
+    /// those that settings and plan come from. Also when no file is any more.
+    FilesChanged {
+        /// They.
+        files: ChangedFiles,
     },
     /// Somebody wants a configuration that asks for less than the one that the execution began with; the call that follows asks
     /// about it.
     WeakerAsked {
         /// What names exactly that configuration.
         code: String,
+        /// What stood behind `loa-run resume` where it was asked for.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        again: String,
     },
     /// That question is not waited for any more: a session goes on with what it began with, or somebody has named the code.
     WeakerWithdrawn,

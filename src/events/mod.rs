@@ -25,7 +25,7 @@ pub use event::{CompactionMeans, Event, Found, NextAction, Pause, RunEnd};
 pub use observation::Observation;
 pub use outage::Outage;
 pub use outbox::{Delivery, Message, News, Outbox, Settled};
-pub use pinned::{PinnedFile, PinnedRole, WeakerQuestion};
+pub use pinned::{ChangedFiles, PinnedFile, PinnedRole, WeakerQuestion};
 pub use spending::{Spending, Spent};
 pub use stage::StageId;
 pub use state::{

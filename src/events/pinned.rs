@@ -1,5 +1,7 @@
 //! What an execution was begun with, and goes on with whatever phases write.
 
+use std::fmt;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use base16ct::lower::encode_string;
@@ -33,7 +35,9 @@ pub enum PinnedRole {
     OldProject,
     /// The plan.
     Plan,
-    /// A script that the command of a phase starts.
+    /// What the environment said over the configuration, as one JSON object.
+    Environment,
+    /// A file that a command or a gate names and that is no script of a gate.
     Command,
     /// A script that a gate starts.
     Gate,
@@ -53,6 +57,52 @@ pub struct WeakerQuestion {
     /// Somebody agreed to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub agreed: bool,
+    /// What stood behind `loa-run resume` where it was asked for, to be said again.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub again: String,
+}
+
+/// Files that are not as an execution began with them, as people are told: some of them by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedFiles {
+    /// The first of them.
+    pub names: Vec<String>,
+    /// How many there are besides.
+    #[serde(default)]
+    pub more: usize,
+}
+
+impl ChangedFiles {
+    /// How many are named.
+    const NAMED: usize = 10;
+
+    /// These files, in this order; one that is gone says so.
+    pub fn of<'a>(files: impl IntoIterator<Item = &'a PinnedFile>) -> Self {
+        let mut names: Vec<String> = Vec::new();
+        for file in files {
+            let gone = if file.sha256.is_none() { " (gone)" } else { "" };
+            let name = format!("{}{gone}", file.path.display());
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let more = names.len().saturating_sub(Self::NAMED);
+        names.truncate(Self::NAMED);
+        Self { names, more }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+impl fmt::Display for ChangedFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.names.join(", "))?;
+        if self.more > 0 { write!(f, " and {} more", self.more) } else { Ok(()) }
+    }
 }
 
 impl PinnedFile {
@@ -60,6 +110,34 @@ impl PinnedFile {
     #[must_use]
     pub fn digest(text: impl AsRef<[u8]>) -> String {
         encode_string(&Sha256::digest(text))
+    }
+
+    /// The digest of what a reader yields, to its end.
+    ///
+    /// # Errors
+    /// What the reader says.
+    pub fn digest_of(mut reader: impl Read) -> io::Result<String> {
+        let (mut hasher, mut buffer) = (Sha256::new(), vec![0; 64 * 1024]);
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => return Ok(encode_string(&hasher.finalize())),
+                Ok(read) => hasher.update(&buffer[..read]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Why a gate was not asked, in words: its scripts, and protected files, that are not those of the start.
+    #[must_use]
+    pub fn why_not_asked(files: &[Self]) -> String {
+        let of = |protected: bool| files.iter().filter(move |file| (file.role == PinnedRole::Protected) == protected);
+        let said = |what: &str, files: ChangedFiles| {
+            (!files.is_empty()).then(|| format!("{what} changed since the start: {files}"))
+        };
+        let scripts = said("gate script", ChangedFiles::of(of(false)));
+        let protected = said("protected files", ChangedFiles::of(of(true)));
+        scripts.into_iter().chain(protected).collect::<Vec<_>>().join("; ")
     }
 
     /// Whether settings or a plan are read from it, so that an execution goes on with what stood in it. Of other files it is
@@ -73,5 +151,39 @@ impl PinnedFile {
     #[must_use]
     pub fn place(&self, workspace: &Path) -> PathBuf {
         workspace.join(&self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(role: PinnedRole, path: &str, sha256: Option<&str>) -> PinnedFile {
+        PinnedFile { role, path: path.into(), sha256: sha256.map(str::to_owned) }
+    }
+
+    #[test]
+    fn scripts_and_protected_files_are_told_apart_and_at_most_ten_are_named() {
+        use PinnedRole::{Gate, Protected};
+        let (script, gone) = (file(Gate, "check.sh", Some("1")), file(Protected, "tests/one", None));
+        for (files, words) in [
+            (vec![script.clone()], "gate script changed since the start: check.sh"),
+            (vec![gone.clone()], "protected files changed since the start: tests/one (gone)"),
+            (
+                vec![gone, script],
+                "gate script changed since the start: check.sh; protected files changed since the start: tests/one (gone)",
+            ),
+        ] {
+            assert_eq!(PinnedFile::why_not_asked(&files), words);
+        }
+        let many: Vec<_> = (10..22).map(|number| file(Protected, &number.to_string(), Some("1"))).collect();
+        let twice = many.iter().chain(&many);
+        assert_eq!(ChangedFiles::of(twice).to_string(), "10, 11, 12, 13, 14, 15, 16, 17, 18, 19 and 2 more");
+    }
+
+    #[test]
+    fn a_digest_is_the_same_of_a_text_and_of_its_reader() {
+        let text = vec![7; 200_000];
+        assert_eq!(PinnedFile::digest_of(&text[..]).expect("read"), PinnedFile::digest(&text));
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Envelope, Outage, Outbox, PinnedFile, Spending, Spent, StageId, WeakerQuestion};
+use super::{ChangedFiles, Envelope, Outage, Outbox, PinnedFile, Spending, Spent, StageId, WeakerQuestion};
 use crate::contract::{
     Checkpoint, EscalationReport, EscalationTrigger, ExecutionId, ExecutionState, Finding, Phase, PhaseExit,
     PhaseStatus, Resolution, SessionId,
@@ -95,9 +95,13 @@ pub struct State {
     /// What agents used, by their phase.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub spending: BTreeMap<Phase, Spending>,
-    /// Scripts of gates that changed since the start, as they were found last, by their phase.
+    /// Scripts of gates and protected files that changed since the start, as they were found last, by the phase whose gate was
+    /// not asked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed_gates: BTreeMap<Phase, Vec<PinnedFile>>,
+    /// What was not as the execution began with it when a session ended last.
+    #[serde(default, skip_serializing_if = "ChangedFiles::is_empty")]
+    pub changed_files: ChangedFiles,
     /// A weaker configuration that somebody is asked about, or has agreed to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weaker: Option<WeakerQuestion>,
@@ -151,6 +155,7 @@ impl State {
             agents: BTreeMap::new(),
             spending: BTreeMap::new(),
             changed_gates: BTreeMap::new(),
+            changed_files: ChangedFiles::default(),
             weaker: None,
             outage: None,
             context_tokens: None,

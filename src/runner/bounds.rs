@@ -37,6 +37,8 @@ pub struct Bounds {
     pub effort: Option<EffortConfig>,
     /// The folder of memories, relative to the workspace, when they are read.
     pub memories: Option<String>,
+    /// Globs of the files that no phase is to change.
+    pub protects: Vec<String>,
     /// What must not be written down.
     pub redactor: Redactor,
     /// The most bytes that the log of one attempt may hold.
@@ -65,6 +67,7 @@ impl Bounds {
             operator: operator::configured(settings),
             effort: settings.effort(),
             memories: settings.memory_dir().map(str::to_owned),
+            protects: settings.protects().to_vec(),
             redactor: redactor(settings, credentials, workspace),
             log_limit: settings.log_limit(),
             find_artifacts: settings.find_artifacts(),

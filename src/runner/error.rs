@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::PlanError;
+use super::{NotRecorded, PlanError};
 use crate::contract::{ExecutionId, Phase, PhaseExit, ResolutionAction};
 use crate::events::{PendingEscalation, State};
 use crate::store::StoreError;
@@ -18,6 +18,9 @@ pub enum RunError {
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
+    /// Protected files cannot be recorded, or not compared.
+    #[error(transparent)]
+    NotRecorded(#[from] NotRecorded),
     /// The plan cannot be executed.
     #[error(transparent)]
     Plan(#[from] PlanError),

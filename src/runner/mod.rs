@@ -4,7 +4,7 @@
 //!
 //! - `session` is a name for each lifetime of a process, `operator` who operates; `plan`, `selection` and `bounds` are what
 //!   an execution is given, `weaker` is what a changed one asks less of it, `error` is why it cannot go on; `scripts` are what
-//!   argument vectors start, and `recorded_files` what is recorded of the workspace;
+//!   argument vectors name, `recorded_files` what is recorded of the workspace, and `changed_files` what became of that;
 //! - `decide` chooses what is done next. It is pure: no clock, no file, no chance, and nothing waits there;
 //! - `agent` is what is asked of an agent, and the one driver that has it done, in a phase or outside of a run;
 //! - `stage` is a running stage, a task that owns its process, its log and its context watch, and can only send;
@@ -20,6 +20,7 @@
 
 mod agent;
 mod bounds;
+mod changed_files;
 pub mod decide;
 mod dispatch;
 mod error;
@@ -42,6 +43,7 @@ pub use agent::{
     Question, Session, Surroundings, Task, Thread, ask,
 };
 pub use bounds::Bounds;
+pub use changed_files::{Differences, differences, read_now};
 pub use dispatch::{
     After, Dispatcher, Ended, Engine, Listener, Mode, Opening, Ports, Remedy, Request, Start, Story, THINKING,
     Thinking, Waits, present, refuse_foreign, story,
@@ -59,7 +61,7 @@ pub use plan::{AgentWork, Plan, Stage, Work};
 pub use plan_error::PlanError;
 pub use plan_file::{PLAN, PlanDocument, PlannedPhase, read_plan};
 pub use receivers::{Means, Notification, Receiver};
-pub use recorded_files::{Differences, NotRecorded, PinnedText, differences, recorded_files};
+pub use recorded_files::{NotRecorded, PinnedText, recorded_files};
 pub use selection::Selection;
 pub use stage::Fact;
-pub use weaker::weaker;
+pub use weaker::{Asked, weaker};

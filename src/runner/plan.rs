@@ -105,6 +105,12 @@ impl Stage {
         })
     }
 
+    /// A phase that nothing is planned for.
+    fn left_out(phase: Phase) -> Self {
+        let (work, verify, env, backoff) = (None, None, BTreeMap::new(), Backoff::default());
+        Self { phase, work, verify, env, timeout: None, idle_timeout: None, retries: 0, backoff, skip: true }
+    }
+
     /// Each phase of a plan's file, or of the eight where there is none, as the configuration has it.
     fn drafts(settings: &Settings, document: Option<&PlanDocument>) -> Vec<(Phase, Result<Self, PlanError>)> {
         let draft = |phase: Phase, work| (phase, Self::configured(settings, phase, work));
@@ -184,7 +190,15 @@ impl Plan {
         Self { stages, idle_agents: BTreeSet::new() }
     }
 
-    fn selected(drafts: Vec<(Phase, Result<Stage, PlanError>)>, selection: Selection<'_>) -> Result<Self, PlanError> {
+    fn selected(
+        mut drafts: Vec<(Phase, Result<Stage, PlanError>)>,
+        selection: Selection<'_>,
+    ) -> Result<Self, PlanError> {
+        if let Selection::OfChanged(phases) = selection {
+            let left_out = phases.iter().filter(|phase| !drafts.iter().any(|(planned, _)| planned == *phase));
+            let left_out: Vec<Phase> = left_out.copied().collect();
+            drafts.extend(left_out.into_iter().map(|phase| (phase, Ok(Stage::left_out(phase)))));
+        }
         let planned: Vec<Phase> = drafts.iter().map(|(phase, _)| *phase).collect();
         let asked = selection.of(&planned)?;
         let (mut stages, mut wrong, mut idle_agents) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -198,7 +212,10 @@ impl Plan {
             }
         }
         // What an execution that goes on still skips is its own matter.
-        if !matches!(selection, Selection::Of(_)) && !stages.is_empty() && stages.iter().all(|stage| stage.skip) {
+        if !matches!(selection, Selection::Of(_) | Selection::OfChanged(_))
+            && !stages.is_empty()
+            && stages.iter().all(|stage| stage.skip)
+        {
             wrong.push(PlanError::AllSkipped { phases: stages.iter().map(|stage| stage.phase).collect() });
         }
         let plan = Self::new(stages).map_err(|error| wrong.push(error));

@@ -1,22 +1,21 @@
-//! The files of the workspace that an execution records when it begins, besides what settings and plan come from: scripts by
-//! their digests, and what `runtime.protects` names with its contents too.
+//! The files of the workspace that an execution records when it begins, besides what settings and plan come from: those that
+//! commands and gates name by their digests, and what `runtime.protects` names with its contents too.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
 
-use super::scripts::{of_plan, scripts};
-use super::{Plan, Stage, Work};
-use crate::contract::Phase;
+use super::Plan;
+use super::scripts::of_plan;
 use crate::events::{PinnedFile, PinnedRole};
 use crate::store::Layout;
 use crate::system::beneath;
-use crate::system::files::FileError;
+use crate::system::files::{self, FileError};
 
 /// The most files that `runtime.protects` may name.
 const MOST_FILES: usize = 2_000;
-/// The most bytes of each of them, and of a script.
+/// The most bytes of each of them.
 const MOST_BYTES: u64 = 8 << 20;
 /// The most bytes of all of them.
 const MOST_BYTES_IN_ALL: u64 = 64 << 20;
@@ -67,11 +66,12 @@ pub enum NotRecorded {
 /// # Errors
 /// [`NotRecorded`] when something that is to be protected cannot be read, or there is more of it than is kept.
 pub fn recorded_files(workspace: &Path, plan: &Plan, protects: &[String]) -> Result<Vec<PinnedText>, NotRecorded> {
-    let scripts = of_plan(plan, workspace).into_iter().map(|(role, path)| {
-        let sha256 = digest_of(workspace, &path);
-        PinnedText { file: PinnedFile { role, path, sha256 }, text: None }
+    let named = of_plan(plan, workspace, &|path| beneath::is_executable(workspace, path)).into_iter();
+    let named = named.filter_map(|(role, path)| {
+        let sha256 = Some(digest_now(workspace, &path)?);
+        Some(PinnedText { file: PinnedFile { role, path, sha256 }, text: None })
     });
-    let mut all: Vec<PinnedText> = scripts.collect();
+    let mut all: Vec<PinnedText> = named.collect();
     let mut protected: BTreeMap<PathBuf, PinnedText> = BTreeMap::new();
     let mut bytes = 0;
     for glob in protects {
@@ -81,7 +81,10 @@ pub fn recorded_files(workspace: &Path, plan: &Plan, protects: &[String]) -> Res
                 continue;
             }
             let failed = |source| NotRecorded::File { glob: glob.clone(), source };
-            let text = beneath::read(workspace, &path, MOST_BYTES).map_err(failed)?;
+            let text = match link(workspace, &path) {
+                Some(link) => link,
+                None => beneath::read(workspace, &path, MOST_BYTES).map_err(failed)?,
+            };
             bytes += text.len() as u64;
             let sha256 = Some(PinnedFile::digest(&text));
             let file = PinnedFile { role: PinnedRole::Protected, path: path.clone(), sha256 };
@@ -98,7 +101,31 @@ pub fn recorded_files(workspace: &Path, plan: &Plan, protects: &[String]) -> Res
     Ok(all)
 }
 
-/// The regular files that a glob names.
+/// The protected files as they are now, without what stands in them.
+///
+/// # Errors
+/// [`NotRecorded`] when a folder cannot be looked through.
+pub(super) fn protected_now(workspace: &Path, protects: &[String]) -> Result<Vec<PinnedFile>, NotRecorded> {
+    let mut all: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
+    for glob in protects {
+        for path in matching(workspace, glob)? {
+            all.entry(path).or_insert_with_key(|path| match link(workspace, path) {
+                Some(link) => Some(PinnedFile::digest(link)),
+                None => digest_now(workspace, path),
+            });
+        }
+    }
+    let role = PinnedRole::Protected;
+    Ok(all.into_iter().map(|(path, sha256)| PinnedFile { role, path, sha256 }).collect())
+}
+
+/// What a link counts as that lies in the place of a protected file: where it leads, and not what is there.
+fn link(workspace: &Path, path: &Path) -> Option<Vec<u8>> {
+    let leads = files::link_target(&workspace.join(path))?;
+    Some(format!("a link to {}", leads.display()).into_bytes())
+}
+
+/// The regular files and the links that a glob names.
 fn matching(workspace: &Path, glob: &str) -> Result<Vec<PathBuf>, NotRecorded> {
     let wrong = |error: glob::PatternError| NotRecorded::Glob { glob: glob.to_owned(), reason: error.to_string() };
     let pattern = Pattern::new(glob).map_err(wrong)?;
@@ -117,112 +144,14 @@ fn matching(workspace: &Path, glob: &str) -> Result<Vec<PathBuf>, NotRecorded> {
 }
 
 /// The digest of what stands in a file of the workspace; `None` where there is no regular one that can be read.
-fn digest_of(workspace: &Path, path: &Path) -> Option<String> {
-    beneath::read(workspace, path, MOST_BYTES).ok().map(PinnedFile::digest)
-}
-
-/// The scripts of a stage's gate, or of an audit's own command, that are there and are none of those that were pinned. A script
-/// that was not there when it was pinned is no such script: nobody began with it.
-pub(super) fn changed_scripts(workspace: &Path, stage: &Stage, pinned: &[PinnedFile]) -> Vec<PinnedFile> {
-    let own = stage.work.iter().filter_map(|work| match work {
-        Work::Command(argv) if stage.phase == Phase::Audit => Some(argv),
-        _ => None,
-    });
-    let gates = own.chain(&stage.verify).flat_map(|argv| scripts(argv, workspace));
-    let changed = gates.filter_map(|path| {
-        let known: Vec<&PinnedFile> =
-            pinned.iter().filter(|file| file.role == PinnedRole::Gate && file.path == path).collect();
-        if known.first().is_none_or(|first| first.sha256.is_none()) {
-            return None;
-        }
-        let sha256 = digest_of(workspace, &path);
-        (!known.iter().any(|file| file.sha256 == sha256)).then_some(PinnedFile { role: PinnedRole::Gate, path, sha256 })
-    });
-    changed.collect()
-}
-
-/// How recorded files differ.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Differences {
-    /// What differs, one line each.
-    pub lines: Vec<String>,
-    /// Those of them that ask less of a run: a gate's script or a protected file that is another one, or gone.
-    pub weaker: Vec<String>,
-}
-
-/// How files differ from those that were pinned. `pinned` may have several digests of one file, which are all agreed to.
-#[must_use]
-pub fn differences(pinned: &[PinnedFile], now: &[PinnedText]) -> Differences {
-    let mut found = Differences::default();
-    let before = pinned.iter().filter(|file| !file.is_read());
-    let mut known: BTreeMap<(PinnedRole, &Path), Vec<Option<&str>>> = BTreeMap::new();
-    for file in before {
-        known.entry((file.role, &file.path)).or_default().push(file.sha256.as_deref());
-    }
-    let mut present: BTreeMap<(PinnedRole, &Path), Option<&str>> = BTreeMap::new();
-    for file in now.iter().map(|pinned| &pinned.file).filter(|file| !file.is_read()) {
-        present.insert((file.role, &file.path), file.sha256.as_deref());
-    }
-    for ((role, path), digests) in &known {
-        let now = present.get(&(*role, *path)).copied().flatten();
-        let was_there = digests[0].is_some();
-        if digests.contains(&now) {
-            continue;
-        }
-        let how = match (was_there, now) {
-            (true, None) => "is gone",
-            (false, Some(_)) => "is new",
-            _ => "changed",
-        };
-        let line = format!("{} {} {how}", words(*role), path.display());
-        if was_there && *role != PinnedRole::Command {
-            found.weaker.push(line.clone());
-        }
-        found.lines.push(line);
-    }
-    let is_new =
-        |(role, path): &&(PinnedRole, &Path)| *role == PinnedRole::Protected && !known.contains_key(&(*role, *path));
-    let new = present.keys().filter(is_new);
-    found.lines.extend(new.map(|(role, path)| format!("{} {} is new", words(*role), path.display())));
-    found
-}
-
-fn words(role: PinnedRole) -> &'static str {
-    match role {
-        PinnedRole::Gate => "the gate script",
-        PinnedRole::Protected => "the protected file",
-        _ => "the script",
-    }
+pub(super) fn digest_now(workspace: &Path, path: &Path) -> Option<String> {
+    PinnedFile::digest_of(beneath::open(workspace, path).ok()?).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::system::files::{self, Privacy};
-
-    fn file(role: PinnedRole, path: &str, sha256: Option<&str>) -> PinnedFile {
-        PinnedFile { role, path: path.into(), sha256: sha256.map(str::to_owned) }
-    }
-
-    #[test]
-    fn what_changed_is_named_and_what_asks_for_less_is_weaker() {
-        use PinnedRole::{Command, Gate, Protected};
-        let text = |file: PinnedFile| PinnedText { file, text: None };
-        for (before, after, line, is_weaker) in [
-            (vec![file(Gate, "g", Some("1"))], Some(file(Gate, "g", Some("1"))), "", false),
-            (vec![file(Gate, "g", Some("1"))], Some(file(Gate, "g", Some("2"))), "the gate script g changed", true),
-            (vec![file(Gate, "g", Some("1"))], Some(file(Gate, "g", None)), "the gate script g is gone", true),
-            (vec![file(Gate, "g", None)], Some(file(Gate, "g", Some("2"))), "the gate script g is new", false),
-            (vec![file(Gate, "g", Some("1")), file(Gate, "g", Some("2"))], Some(file(Gate, "g", Some("2"))), "", false),
-            (vec![file(Command, "c", Some("1"))], Some(file(Command, "c", Some("2"))), "the script c changed", false),
-            (vec![file(Protected, "p", Some("1"))], None, "the protected file p is gone", true),
-            (vec![], Some(file(Protected, "p", Some("1"))), "the protected file p is new", false),
-            (vec![file(PinnedRole::Plan, "plan", Some("1"))], None, "", false),
-        ] {
-            let found = differences(&before, &after.into_iter().map(text).collect::<Vec<_>>());
-            assert_eq!((found.lines.join("\n"), found.weaker.is_empty()), (line.to_owned(), !is_weaker), "{before:?}");
-        }
-    }
 
     #[test]
     fn what_is_protected_is_found_by_its_globs_and_bounded() {
@@ -242,8 +171,11 @@ mod tests {
         };
         assert_eq!(
             protected(&["tests/**", "Makefile", "tests/two"]).expect("few"),
-            ["Makefile", "tests/a/one", "tests/two"]
+            ["Makefile", "tests/a/one", "tests/link", "tests/two"]
         );
+        let now = protected_now(root, &["tests/**".to_owned()]).expect("few");
+        let begun = recorded_files(root, &plan, &["tests/**".to_owned()]).expect("few");
+        assert_eq!(now, begun.into_iter().map(|it| it.file).collect::<Vec<_>>());
         assert_eq!(protected(&["*"]).expect("few"), ["Makefile"]);
         assert_eq!(protected(&["missing", "**/no"]).expect("few"), ["src/tests/no"]);
         assert!(protected(&["a["]).expect_err("no glob").to_string().contains("runtime.protects: `a[` is no glob"));

@@ -14,6 +14,9 @@ pub enum Selection<'a> {
     Between(Option<Phase>, Option<Phase>),
     /// The phases of an execution that is there.
     Of(&'a [Phase]),
+    /// The same under a plan that was changed since: what it has no longer is passed over, and whoever wants that is asked about
+    /// it as about everything weaker.
+    OfChanged(&'a [Phase]),
 }
 
 impl Selection<'_> {
@@ -23,7 +26,7 @@ impl Selection<'_> {
             Self::All => (None, None),
             Self::Only(phase) => (Some(phase), Some(phase)),
             Self::Between(from, until) => (from, until),
-            Self::Of(phases) => return of_execution(phases, planned),
+            Self::Of(phases) | Self::OfChanged(phases) => return of_execution(phases, planned),
         };
         let place = |phase| {
             let position = planned.iter().position(|planned| *planned == phase);

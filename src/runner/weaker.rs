@@ -1,19 +1,36 @@
 //! What a changed configuration asks less of a run than the one before: gates, approvals and bounds that a phase could have
-//! loosened for itself. Pure.
+//! loosened for itself. What cannot be ordered counts as less. Pure.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::time::Duration;
 
 use super::receivers::{Notification, Receiver};
 use super::{Bounds, Plan, Stage};
+use crate::config::{BackendSettings, Permissions, Quota, Settings};
 use crate::contract::Phase;
 
-/// What is weaker in the second plan and its bounds than in the first, one line each; empty when nothing is. A gate that is
-/// another one counts: nobody here can tell whether it asks for as much.
+/// What is asked of a run: by files, environment and flags together.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// What is run.
+    pub plan: &'a Plan,
+    /// What belongs to no single phase.
+    pub bounds: &'a Bounds,
+    /// What both come from.
+    pub settings: &'a Settings,
+}
+
+/// What is weaker in the second than in the first, one line each; empty when nothing is. A gate that is another one counts:
+/// nobody here can tell whether it asks for as much.
 #[must_use]
-pub fn weaker(before: (&Plan, &Bounds), after: (&Plan, &Bounds)) -> Vec<String> {
-    let stages = before.0.stages().iter().filter_map(|stage| Some((stage, after.0.stage(stage.phase)?)));
+pub fn weaker(before: Asked<'_>, after: Asked<'_>) -> Vec<String> {
+    let stages = before.plan.stages().iter().filter_map(|stage| Some((stage, after.plan.stage(stage.phase)?)));
     let mut all: Vec<String> = stages.flat_map(|(before, after)| of_stage(before, after)).collect();
-    all.extend(of_bounds(before.1, after.1));
+    all.extend(of_bounds(before.bounds, after.bounds));
+    all.extend(of_agents(before, after.settings));
+    let shown = before.settings.redacted().iter().filter(|name| !after.settings.redacted().contains(name));
+    all.extend(shown.map(|name| format!("the value of {name} is taken out of logs and reports no more")));
     all
 }
 
@@ -23,7 +40,20 @@ fn of_stage(before: &Stage, after: &Stage) -> Vec<String> {
         let newly = !before.skip;
         return newly.then(|| format!("{phase} is passed over")).into_iter().collect();
     }
-    let mut all = Vec::new();
+    let mut all = of_gate(before, after);
+    let limits = [("limit", before.timeout, after.timeout), ("silence", before.idle_timeout, after.idle_timeout)];
+    all.extend(limits.into_iter().filter(|(_, before, after)| is_more(*before, *after)).map(|(what, _, after)| {
+        let longer = after.map_or_else(|| "no longer bounded".to_owned(), |limit| format!("{} ms", limit.as_millis()));
+        format!("the {what} of {phase} is {longer}")
+    }));
+    if after.retries > before.retries {
+        all.push(format!("{phase} is retried {} times; it was {}", after.retries, before.retries));
+    }
+    all
+}
+
+fn of_gate(before: &Stage, after: &Stage) -> Vec<String> {
+    let (phase, mut all) = (before.phase, Vec::new());
     match (&before.verify, &after.verify) {
         (Some(gate), None) => all.push(format!("{phase} has no gate any more; it was `{}`", gate.join(" "))),
         (Some(gate), Some(new)) if gate != new => {
@@ -35,19 +65,24 @@ fn of_stage(before: &Stage, after: &Stage) -> Vec<String> {
     if phase == Phase::Audit && before.work != after.work {
         all.push(format!("{phase} does something else"));
     }
-    let limits = [("limit", before.timeout, after.timeout), ("silence", before.idle_timeout, after.idle_timeout)];
-    all.extend(limits.into_iter().filter(|(_, before, after)| is_longer(*before, *after)).map(|(what, _, after)| {
-        let longer = after.map_or_else(|| "no longer bounded".to_owned(), |limit| format!("{} ms", limit.as_millis()));
-        format!("the {what} of {phase} is {longer}")
-    }));
-    if after.retries > before.retries {
-        all.push(format!("{phase} is retried {} times; it was {}", after.retries, before.retries));
+    // What a gate is told may make it another one, its PATH among that.
+    if before.verify.is_some() || phase == Phase::Audit {
+        let others = differing(&before.env, &after.env);
+        if !others.is_empty() {
+            all.push(format!("the gate of {phase} is told something else: {}", others.join(", ")));
+        }
     }
     all
 }
 
-/// Whether a limit is longer than before; none is the longest.
-fn is_longer(before: Option<Duration>, after: Option<Duration>) -> bool {
+/// The keys whose values are not the same.
+fn differing<'a>(before: &'a BTreeMap<String, String>, after: &'a BTreeMap<String, String>) -> Vec<&'a str> {
+    let keys: BTreeSet<&str> = before.keys().chain(after.keys()).map(String::as_str).collect();
+    keys.into_iter().filter(|key| before.get(*key) != after.get(*key)).collect()
+}
+
+/// Whether a bound allows more than before; none allows the most.
+fn is_more<T: PartialOrd>(before: Option<T>, after: Option<T>) -> bool {
     match (before, after) {
         (Some(before), Some(after)) => after > before,
         (before, after) => before.is_some() && after.is_none(),
@@ -61,6 +96,8 @@ fn of_bounds(before: &Bounds, after: &Bounds) -> Vec<String> {
         ("failures with one cause", u64::from(was.same_issue), u64::from(is.same_issue)),
         ("cycles without progress", u64::from(was.no_progress), u64::from(is.no_progress)),
         ("seconds for the whole run", was.timeout.as_secs(), is.timeout.as_secs()),
+        ("seconds of waiting for providers' limits", before.limit_patience.as_secs(), after.limit_patience.as_secs()),
+        ("seconds of waiting for an outage", before.outage_patience.as_secs(), after.outage_patience.as_secs()),
         ("tokens before a compaction", before.context.soft, after.context.soft),
         ("tokens before an emergency", before.context.hard, after.context.hard),
     ];
@@ -73,15 +110,72 @@ fn of_bounds(before: &Bounds, after: &Bounds) -> Vec<String> {
 
 /// Who is told is not shown: an address is a secret. One that is told of less counts as another.
 fn of_notification(before: &Notification, after: &Notification) -> Vec<String> {
-    let is_told = |receiver: &&Receiver| {
-        after.receivers.iter().any(|new| {
+    let successor = |receiver: &Receiver| {
+        after.receivers.iter().find(|new| {
             new.name == receiver.name
                 && new.means == receiver.means
                 && receiver.on.iter().all(|end| new.on.contains(end))
         })
     };
-    let lost = before.receivers.iter().filter(|receiver| !is_told(receiver));
-    lost.map(|receiver| format!("calls go to another {}, or to none", receiver.name)).collect()
+    let less = |time: Duration, was: Duration| format!("{} ms; it was {}", time.as_millis(), was.as_millis());
+    let of_receiver = |receiver: &Receiver| match successor(receiver) {
+        None => Some(format!("calls go to another {}, or to none", receiver.name)),
+        Some(new) if new.time < receiver.time => {
+            Some(format!("calls to {} are given up after {}", receiver.name, less(new.time, receiver.time)))
+        }
+        Some(_) => None,
+    };
+    let patience = (!before.receivers.is_empty() && after.patience < before.patience)
+        .then(|| format!("after the end of a run calls are tried for {}", less(after.patience, before.patience)));
+    before.receivers.iter().filter_map(of_receiver).chain(patience).collect()
+}
+
+/// What agents may do more than before: those that have a section, or do a phase.
+fn of_agents(before: Asked<'_>, after: &Settings) -> Vec<String> {
+    let at_work: BTreeSet<&str> =
+        before.plan.stages().iter().filter_map(|stage| Some(&*stage.agent()?.backend)).collect();
+    let audits = before.plan.stage(Phase::Audit).and_then(Stage::agent).map(|agent| agent.backend.as_str());
+    let known = before.settings.backends().into_iter();
+    let counts = known.filter(|agent| at_work.contains(&*agent.name) || before.settings.employs(&agent.name));
+    let both = counts.filter_map(|agent| Some((after.backend(&agent.name)?, agent)));
+    both.flat_map(|(after, before)| of_agent(&before, &after, audits == Some(&*before.name))).collect()
+}
+
+fn of_agent(before: &BackendSettings, after: &BackendSettings, audits: bool) -> Vec<String> {
+    let (name, was, is) = (&before.name, &before.section, &after.section);
+    let mut all = Vec::new();
+    let may = |permissions: Option<Permissions>| permissions.unwrap_or_default();
+    if may(is.permissions) > may(was.permissions) {
+        all.push(format!("{name} may do more without asking"));
+    }
+    all.extend(more_of(was.max_turns, is.max_turns).map(|more| format!("turns of {name}: {more}")));
+    let prompts = |quota: Option<Quota>| quota.map(|quota| quota.prompts);
+    let quota = more_of(prompts(was.quota), prompts(is.quota));
+    let moved =
+        was.quota.is_some() && is.quota.is_some_and(|quota| was.quota.map(|it| it.boundary) != Some(quota.boundary));
+    let quota = quota.or(moved.then(|| "their cycle begins at another time".to_owned()));
+    all.extend(quota.map(|more| format!("prompts of {name}: {more}")));
+    // Arguments can lift what is bounded elsewhere, and a container bounds everything.
+    let start = |agent: &BackendSettings| {
+        let section = agent.section.clone();
+        (agent.kind, section.args, section.run, section.resume, section.mode, section.docker)
+    };
+    if start(before) != start(after) {
+        all.push(format!("{name} is started in another way"));
+    } else if audits && (was.binary.as_ref(), &was.model, &was.env) != (is.binary.as_ref(), &is.model, &is.env) {
+        all.push(format!("{name}, which does the {}, is another one", Phase::Audit));
+    }
+    let told = was.credentials.iter().filter(|variable| !is.credentials.contains(variable));
+    all.extend(told.map(|variable| format!("{variable} is for {name} alone no more")));
+    all
+}
+
+/// What to say of a bound that allows more than before.
+fn more_of<T: PartialOrd + Copy + Display>(before: Option<T>, after: Option<T>) -> Option<String> {
+    is_more(before, after).then(|| {
+        let [was, is] = [before, after].map(|bound| bound.map_or_else(|| "any number".to_owned(), |it| it.to_string()));
+        format!("{is} are allowed; it was {was}")
+    })
 }
 
 #[cfg(test)]
@@ -102,13 +196,12 @@ mod tests {
             let overrides = text.split_whitespace().map(|set| crate::config::Override::set(set).expect("KEY=VALUE"));
             let source = Source { path: FILE_NAME.into(), bytes: PHASES.into() };
             let settings = resolve(Some(source), overrides.collect()).expect("valid");
-            (
-                Plan::from_settings(&settings, Selection::All).expect("a plan"),
-                Bounds::of(&settings, &[], Path::new("/w")),
-            )
+            let plan = Plan::from_settings(&settings, Selection::All).expect("a plan");
+            (plan, Bounds::of(&settings, &[], Path::new("/w")), settings)
         };
         let (before, after) = (read(before), read(after));
-        weaker((&before.0, &before.1), (&after.0, &after.1))
+        let [before, after] = [&before, &after].map(|(plan, bounds, settings)| Asked { plan, bounds, settings });
+        weaker(before, after)
     }
 
     #[test]
@@ -137,6 +230,60 @@ mod tests {
                 "autonomous_agent.context.soft_limit_tokens=80001",
                 "80001 tokens before a compaction are allowed; it was 80000",
             ),
+            (
+                "",
+                "runtime.limit_patience_hours=25",
+                "90000 seconds of waiting for providers' limits are allowed; it was 86400",
+            ),
+            ("", "runtime.outage_patience=3h", "10800 seconds of waiting for an outage are allowed; it was 7200"),
+            (
+                "runtime.redact=[\"MINE\"]",
+                "runtime.redact=[]",
+                "the value of MINE is taken out of logs and reports no more",
+            ),
+            (
+                "runtime.backends.claude.permissions=read",
+                "runtime.backends.claude.permissions=all",
+                "claude may do more without asking",
+            ),
+            (
+                "runtime.backends.claude.max_turns=5",
+                "runtime.backends.claude.max_turns=6",
+                "turns of claude: 6 are allowed; it was 5",
+            ),
+            ("runtime.backends.claude.max_turns=5", "", "turns of claude: any number are allowed; it was 5"),
+            (
+                "runtime.backends.claude.quota.prompts=5",
+                "runtime.backends.claude.quota.prompts=6",
+                "prompts of claude: 6 are allowed; it was 5",
+            ),
+            ("runtime.backends.claude.quota.prompts=5", "", "prompts of claude: any number are allowed; it was 5"),
+            (
+                "runtime.backends.claude.max_turns=5",
+                "runtime.backends.claude.max_turns=5 runtime.backends.claude.args=[\"--all\"]",
+                "claude is started in another way",
+            ),
+            (
+                "runtime.backends.claude.credentials=[\"KEY\"]",
+                "runtime.backends.claude.permissions=edit",
+                "KEY is for claude alone no more",
+            ),
+            (
+                "runtime.notify.command=say",
+                "runtime.notify.command=say runtime.notify.timeout_ms=1",
+                "calls to command are given up after 1 ms; it was 10000",
+            ),
+            (
+                "runtime.notify.command=say",
+                "runtime.notify.command=say runtime.notify.patience_ms=0",
+                "after the end of a run calls are tried for 0 ms; it was 10000",
+            ),
+            (
+                "runtime.phases.design.verify=make",
+                "runtime.phases.design.verify=make runtime.phases.design.env.PATH=/x",
+                "the gate of design is told something else: PATH",
+            ),
+            ("", "runtime.phases.audit.env.PATH=/x", "the gate of audit is told something else: PATH"),
             ("runtime.notify.command=say", "", "calls go to another command, or to none"),
             ("runtime.notify.webhook=http://localhost/x", "", "calls go to another webhook, or to none"),
         ] {
@@ -146,6 +293,9 @@ mod tests {
             "runtime.phases.design.verify=make runtime.phases.design.timeout_ms=5",
             "runtime.phases.design.retry.max=0 autonomous_agent.max_remediation_loops=1",
             "runtime.phases.design.command=else runtime.notify.command=say",
+            "runtime.phases.design.env.PATH=/x runtime.outage_patience=1h runtime.limit_patience_hours=1",
+            "runtime.backends.claude.permissions=read runtime.backends.claude.max_turns=1 runtime.redact=[\"ANTHROPIC_API_KEY\",\
+             \"OPENAI_API_KEY\",\"GITHUB_TOKEN\",\"GH_TOKEN\",\"AWS_SECRET_ACCESS_KEY\",\"MINE\"]",
         ] {
             assert_eq!(found("", stricter), Vec::<String>::new(), "{stricter}");
         }

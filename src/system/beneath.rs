@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, openat};
@@ -17,7 +18,7 @@ use super::files::{self, FileError};
 /// [`FileError`]: not there, no regular file, outside of the folder, unreadable, or longer than `limit`.
 pub fn read(folder: &Path, relative: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     let failed = |source| FileError { action: "read", path: folder.join(relative), source };
-    let file = open(folder, relative).map_err(failed)?;
+    let file = open_regular(folder, relative).map_err(failed)?;
     let mut content = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut content).map_err(failed)?;
     if content.len() as u64 > limit {
@@ -27,7 +28,22 @@ pub fn read(folder: &Path, relative: &Path, limit: u64) -> Result<Vec<u8>, FileE
     Ok(content)
 }
 
-fn open(folder: &Path, relative: &Path) -> io::Result<File> {
+/// Opens a regular file below a folder, to be read. Links are followed as long as they stay below it.
+///
+/// # Errors
+/// As [`read`].
+pub fn open(folder: &Path, relative: &Path) -> Result<File, FileError> {
+    open_regular(folder, relative).map_err(|source| FileError { action: "read", path: folder.join(relative), source })
+}
+
+/// Whether a regular file below a folder is executable by anybody; `None` where there is none that can be read.
+#[must_use]
+pub fn is_executable(folder: &Path, relative: &Path) -> Option<bool> {
+    let found = open_regular(folder, relative).ok()?.metadata().ok()?;
+    Some(found.permissions().mode() & 0o111 != 0)
+}
+
+fn open_regular(folder: &Path, relative: &Path) -> io::Result<File> {
     let refused = |reason: &str| io::Error::new(io::ErrorKind::InvalidInput, reason.to_owned());
     let folder = std::fs::canonicalize(folder)?;
     let real = std::fs::canonicalize(folder.join(relative))?;
@@ -44,8 +60,8 @@ fn open(folder: &Path, relative: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(refused("it is no regular file")) }
 }
 
-/// The regular files in a folder and below, relative to `root`; without those below `left_out`, which are names in `root`.
-/// Links are not followed. `None` when there are more entries than `most`.
+/// The regular files and the links in a folder and below, relative to `root`; without those below `left_out`, which are names in `root`.
+/// No link is followed. `None` when there are more entries than `most`.
 ///
 /// # Errors
 /// [`FileError`] when a folder cannot be listed.
@@ -64,6 +80,7 @@ pub fn files(root: &Path, folder: &Path, left_out: &[&str], most: usize) -> Resu
                     seen += 1;
                 }
             }
+            Some(Kind::Other) if files::link_target(&root.join(&place)).is_some() => found.push(place),
             Some(Kind::Other) | None => {}
         }
         if seen > most {
@@ -106,8 +123,12 @@ mod tests {
         }
         assert!(read(&root, Path::new("sub/file"), 3).is_err(), "longer than allowed");
         let all = super::files(&root, Path::new(""), &[], 100).expect("readable").expect("few");
-        assert_eq!(all, [PathBuf::from("sub/file")], "links are not followed");
-        assert_eq!(super::files(&root, Path::new(""), &["sub"], 100).expect("readable"), Some(Vec::new()));
+        let names: Vec<_> = all.iter().filter_map(|path| path.to_str()).collect();
+        assert_eq!(names, ["folder", "inside", "out", "sub/file", "up"], "links are not followed");
+        assert_eq!(
+            super::files(&root, Path::new(""), &["sub", "folder", "inside", "out", "up"], 100).expect("readable"),
+            Some(Vec::new())
+        );
         assert_eq!(super::files(&root, Path::new(""), &[], 3).expect("readable"), None);
         for (path, down) in [("./a/./b", Some("a/b")), ("../a", None), ("/a", None), (".", None), ("a/../b", None)] {
             assert_eq!(downward(Path::new(path)), down.map(PathBuf::from), "{path}");

@@ -437,6 +437,12 @@ pub fn kind(path: &Path) -> Option<super::disk::Kind> {
     })
 }
 
+/// Where a link leads, as it says; `None` where there is no link.
+#[must_use]
+pub fn link_target(path: &Path) -> Option<PathBuf> {
+    fs::read_link(path).ok()
+}
+
 /// The stamp of a file; `None` when it is not there.
 #[must_use]
 pub fn stamp(path: &Path) -> Option<Stamp> {

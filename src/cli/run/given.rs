@@ -123,11 +123,14 @@ pub(super) fn settings_of_the_execution(here: &Here, args: &LoaRun) -> Option<Se
 
 fn read_settings(here: &Here, args: &LoaRun, files: &Files) -> Result<Settings, ConfigError> {
     let layout = &here.layout;
-    let variables = env::vars();
+    let variables = files.variables();
     let old = read_old_names(files, layout.workspace(), env::home().as_deref(), &variables);
     let mut overrides = from_environment(&variables);
-    overrides.extend(remembered(here, &args.command).into_iter().map(remembered_override));
-    overrides.extend(given(args));
+    let earlier =
+        if files.are_pinned() || !files.hear_flags() { said_before(here) } else { remembered(here, &args.command) };
+    overrides.extend(earlier.into_iter().map(remembered_override));
+    // What is never written down has to be told again, and is no change.
+    overrides.extend(given(args).filter(|flag| files.hear_flags() || !flag.may_be_kept()));
     let path = layout.workspace().join(FILE_NAME);
     let user = env::config_home().map(|folder| folder.join(USER_FILE));
     let loaded = load(files, (&path, user.as_deref()), overrides, old.as_deref().unwrap_or_default());
@@ -140,7 +143,7 @@ fn read_settings(here: &Here, args: &LoaRun, files: &Files) -> Result<Settings, 
 }
 
 /// What this command line says over the configuration.
-fn given(args: &LoaRun) -> impl Iterator<Item = Override> {
+pub(super) fn given(args: &LoaRun) -> impl Iterator<Item = Override> {
     let agent = if let Verb::Agent { verb } = &args.command { verb.backend() } else { None };
     skipped(&args.command).into_iter().chain(args.overrides.iter().cloned()).chain(agent)
 }
@@ -177,6 +180,11 @@ fn remembered(here: &Here, verb: &Verb) -> Vec<RecordedOverride> {
     if matches!(verb, Verb::Run { .. } | Verb::Agent { .. } | Verb::Backends { .. }) {
         return Vec::new();
     }
+    said_before(here)
+}
+
+/// What the command lines of the execution that is there said, while it is not over.
+fn said_before(here: &Here) -> Vec<RecordedOverride> {
     // A journal that cannot be read is for whoever needs it to complain about.
     let state = here.present().ok().flatten();
     let open = state.filter(|state| !matches!(state.status, RunStatus::Completed | RunStatus::Aborted));

@@ -1,21 +1,23 @@
 //! The files that settings and plan come from: those that the execution began with, or those that lie there now.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::args::{LoaRun, Which};
-use super::given::{Here, bounds, origin, planned, recorded_origin, selection};
+use super::given::{Here, bounds, given, origin, planned, recorded_origin, selection};
 use super::refusal::of_run;
 use crate::cli::{ExitStatus, Failure};
-use crate::config::{ConfigFiles, Explained, FileRole, OnDisk, Settings, Source};
+use crate::config::{ConfigFiles, Explained, FileRole, OnDisk, Settings, Source, lasting, with_lasting};
 use crate::contract::ExecutionId;
 use crate::diag::Budget;
 use crate::events::{PinnedFile, PinnedRole, RunOrigin, RunStatus, State};
 use crate::runner::{
-    Differences, NotRecorded, PinnedText, Plan, Selection, ask_about_weaker, differences, recorded_files, weaker,
+    Asked, Differences, NotRecorded, PinnedText, Plan, Selection, ask_about_weaker, differences, read_now,
+    recorded_files, shell_word, weaker,
 };
 use crate::store::RunStore;
+use crate::system::env;
 use crate::system::files::{self, FileError};
 
 /// How many keys of a changed configuration are named.
@@ -27,13 +29,14 @@ pub(super) struct Files {
     workspace: PathBuf,
     pinned: Vec<PinnedText>,
     read: RefCell<Vec<PinnedText>>,
+    hear_flags: bool,
 }
 
 impl Files {
     /// Those that lie there now.
     pub(super) fn on_disk(here: &Here) -> Self {
         let (workspace, pinned, read) = (here.layout.workspace().to_path_buf(), Vec::new(), RefCell::default());
-        Self { workspace, pinned, read }
+        Self { workspace, pinned, read, hear_flags: true }
     }
 
     /// Those that an unfinished execution began with; those that lie there now where none were pinned.
@@ -57,9 +60,19 @@ impl Files {
         self
     }
 
+    /// The same without what this command line says.
+    fn without_flags(self) -> Self {
+        Self { hear_flags: false, ..self }
+    }
+
+    /// Whether what this command line says counts.
+    pub(super) fn hear_flags(&self) -> bool {
+        self.hear_flags
+    }
+
     /// Whether an execution goes on with what it began with.
-    fn are_pinned(&self) -> bool {
-        !self.pinned.is_empty()
+    pub(super) fn are_pinned(&self) -> bool {
+        self.pinned.iter().any(|pinned| pinned.file.role != PinnedRole::Environment)
     }
 
     /// What stands in the plan's file.
@@ -72,9 +85,40 @@ impl Files {
         Ok(bytes)
     }
 
+    /// The variables of the environment: those that the execution began with, as far as they are written down.
+    pub(super) fn variables(&self) -> BTreeMap<String, String> {
+        let now = env::vars();
+        let variables = match self.variables_at_the_start() {
+            Some(began) => with_lasting(&now, &began),
+            None => now,
+        };
+        let text = serde_json::to_vec(&lasting(&variables)).expect("texts with text keys");
+        self.keep(PinnedRole::Environment, Path::new("environment"), Some(&text));
+        variables
+    }
+
+    /// What is written down of them; `None` where an earlier program wrote nothing of them down.
+    fn variables_at_the_start(&self) -> Option<BTreeMap<String, String>> {
+        serde_json::from_slice(&self.pinned_text(PinnedRole::Environment)?).ok()
+    }
+
+    /// The variables that say something else now than they did.
+    fn changed_variables(&self) -> Vec<String> {
+        let Some(began) = self.variables_at_the_start() else { return Vec::new() };
+        let now = lasting(&env::vars());
+        let names: BTreeSet<&String> = began.keys().chain(now.keys()).collect();
+        names.into_iter().filter(|name| began.get(*name) != now.get(*name)).cloned().collect()
+    }
+
     /// What was read, to be pinned.
     pub(super) fn taken(&self) -> Vec<PinnedText> {
         self.read.borrow().clone()
+    }
+
+    /// The variables alone.
+    fn environment(&self) -> Vec<PinnedText> {
+        let variables = self.pinned.iter().filter(|pinned| pinned.file.role == PinnedRole::Environment);
+        variables.cloned().collect()
     }
 
     fn pinned_text(&self, role: PinnedRole) -> Option<Vec<u8>> {
@@ -92,11 +136,9 @@ impl Files {
 
     /// The files that are not as they were pinned.
     fn changed(&self) -> Vec<&PinnedFile> {
-        let is_changed = |file: &&PinnedFile| {
-            let now = files::read(&file.place(&self.workspace), Budget::default().bytes).ok();
-            now.map(|bytes| PinnedFile::digest(String::from_utf8_lossy(&bytes).as_bytes())) != file.sha256
-        };
-        self.pinned.iter().map(|pinned| &pinned.file).filter(is_changed).collect()
+        let is_changed = |file: &&PinnedFile| read_now(&self.workspace, file).sha256 != file.sha256;
+        let files = self.pinned.iter().map(|pinned| &pinned.file);
+        files.filter(|file| file.role != PinnedRole::Environment).filter(is_changed).collect()
     }
 }
 
@@ -147,7 +189,16 @@ pub(super) fn planned_for_resume(here: &Here, args: &LoaRun, wish: Wish<'_>) -> 
     let origin = wish.plan.map_or_else(|| Ok(before.clone()), |plan| origin(Some(plan)))?;
     let phases = selection(state.as_ref());
     let began = match Files::of(here, state.as_ref()) {
-        Err(_) if wish.which == Which::New => return anew(here, args, origin, phases, wish.weaker),
+        Err(_) if wish.which == Which::New => {
+            let again = again(args, wish);
+            return anew(
+                here,
+                args,
+                origin,
+                phases,
+                Question { state: state.as_ref(), code: wish.weaker, again: &again },
+            );
+        }
         began => began?,
     };
     if !began.are_pinned() {
@@ -156,30 +207,71 @@ pub(super) fn planned_for_resume(here: &Here, args: &LoaRun, wish: Wish<'_>) -> 
         return Ok(Resumed { origin, settings, plan, pinned, notices: Vec::new() });
     }
     let before_files = state.as_ref().map_or(&[][..], |state| &state.pinned);
+    let began = began.without_flags();
     let (settings, plan) = planned(here, args, &before, phases, &began)?;
+    let is_plain = wish.which == Which::Pinned && origin == before;
+    if is_plain && given(args).next().is_none() {
+        let notices = notices(here, args, &began, (&settings, before_files), (&origin, phases))?;
+        return Ok(Resumed { origin, settings, plan, pinned: Vec::new(), notices });
+    }
     let now = match wish.which {
         Which::New => Files::on_disk(here),
-        Which::Pinned if origin != before => Files::of(here, state.as_ref())?.with_plan_of_disk(),
-        Which::Pinned => {
-            let changed = began.changed();
-            let now = (!changed.is_empty()).then(|| planned(here, args, &origin, phases, &Files::on_disk(here)).ok());
-            let now = now.flatten().map(|(settings, _)| settings);
-            let files = recorded_files(here.layout.workspace(), &plan, settings.protects()).map_err(not_recorded)?;
-            let files = of_files(&differences(before_files, &files));
-            let notices = difference(&changed, &settings, now.as_ref()).into_iter().chain(files).collect();
-            return Ok(Resumed { origin, settings, plan, pinned: Vec::new(), notices });
-        }
+        Which::Pinned if is_plain => Files::of(here, state.as_ref())?,
+        Which::Pinned => Files::of(here, state.as_ref())?.with_plan_of_disk(),
     };
-    let (new_settings, new_plan) = planned(here, args, &origin, phases, &now)?;
-    let mut weaker = weaker((&plan, &bounds(here, &settings)), (&new_plan, &bounds(here, &new_settings)));
+    let changed = state.as_ref().map_or(Selection::All, |state| Selection::OfChanged(&state.phases));
+    let (new_settings, new_plan) = planned(here, args, &origin, changed, &now)?;
+    let [was, is] = [bounds(here, &settings), bounds(here, &new_settings)];
+    let mut weaker = weaker(
+        Asked { plan: &plan, bounds: &was, settings: &settings },
+        Asked { plan: &new_plan, bounds: &is, settings: &new_settings },
+    );
+    let again = again(args, wish);
+    let what = Question { state: state.as_ref(), code: wish.weaker, again: &again };
+    if is_plain && new_plan == plan && new_settings.protects() == settings.protects() {
+        // The same files as before: they stay as they were recorded.
+        let mut notices = notices(here, args, &began, (&settings, before_files), (&origin, phases))?;
+        notices.extend(agreed(here, &weaker, &[], what)?);
+        return Ok(Resumed { origin, settings: new_settings, plan: new_plan, pinned: Vec::new(), notices });
+    }
     let pinned = all_taken(here, &now, &new_plan, &new_settings)?;
-    // By the old plan: what the new one protects no more, or starts no more, is compared too.
-    let old = recorded_files(here.layout.workspace(), &plan, settings.protects()).map_err(not_recorded)?;
-    weaker.extend(differences(before_files, &old).weaker);
+    // By what was recorded: what the new one protects no more, or starts no more, is compared too.
+    let files = differences(here.layout.workspace(), before_files, settings.protects()).map_err(not_recorded)?;
+    weaker.extend(files.weaker);
     let gone = settings.protects().iter().filter(|glob| !new_settings.protects().contains(glob));
     weaker.extend(gone.map(|glob| format!("{glob} is not protected any more")));
-    let notices = agreed(here, state.as_ref(), &weaker, &pinned, wish.weaker)?;
+    let notices = agreed(here, &weaker, &pinned, what)?;
     Ok(Resumed { origin, settings: new_settings, plan: new_plan, pinned, notices })
+}
+
+/// What to say of files and variables that an execution which goes on with what it began with does not go on with.
+fn notices(
+    here: &Here,
+    args: &LoaRun,
+    began: &Files,
+    (settings, pinned): (&Settings, &[PinnedFile]),
+    (origin, phases): (&RunOrigin, Selection<'_>),
+) -> Result<Vec<String>, Failure> {
+    let changed = began.changed();
+    let now = (!changed.is_empty()).then(|| {
+        let on_disk = Files { pinned: began.environment(), ..Files::on_disk(here) };
+        planned(here, args, origin, phases, &on_disk.without_flags()).ok()
+    });
+    let now = now.flatten().map(|(settings, _)| settings);
+    let files = differences(here.layout.workspace(), pinned, settings.protects()).map_err(not_recorded)?;
+    let variables = of_variables(&began.changed_variables());
+    Ok(difference(&changed, settings, now.as_ref()).into_iter().chain(variables).chain(of_files(&files)).collect())
+}
+
+/// What stands behind `loa-run resume` to ask for the same again. What a secret flag said is not shown.
+fn again(args: &LoaRun, wish: Wish<'_>) -> String {
+    let config = (wish.which == Which::New).then(|| "--config new".to_owned());
+    let plan = wish.plan.map(|plan| format!("--plan {}", shell_word(&plan.display().to_string())));
+    let flags = given(args).map(|flag| {
+        let said = flag.origin.to_string();
+        said.split_once(' ').map_or(said.clone(), |(flag, value)| format!("{flag} {}", shell_word(value)))
+    });
+    config.into_iter().chain(plan).chain(flags).collect::<Vec<_>>().join(" ")
 }
 
 /// The files of the disk for an execution of which nobody can tell any more what it began with.
@@ -188,13 +280,13 @@ fn anew(
     args: &LoaRun,
     origin: RunOrigin,
     phases: Selection<'_>,
-    code: Option<&str>,
+    question: Question<'_>,
 ) -> Result<Resumed, Failure> {
     let now = Files::on_disk(here);
     let (settings, plan) = planned(here, args, &origin, phases, &now)?;
     let unknown = ["nobody can tell what it asked for: what stood in its files is gone from the state".to_owned()];
     let pinned = all_taken(here, &now, &plan, &settings)?;
-    let notices = agreed(here, here.present()?.as_ref(), &unknown, &pinned, code)?;
+    let notices = agreed(here, &unknown, &pinned, question)?;
     Ok(Resumed { origin, settings, plan, pinned, notices })
 }
 
@@ -233,18 +325,29 @@ fn gone(file: &PinnedFile) -> Failure {
     Failure::new(ExitStatus::Config, error).hint("`loa-run resume --config new` goes on with what lies there now")
 }
 
+/// Who asks whether something weaker is taken, and how.
+#[derive(Debug, Clone, Copy)]
+struct Question<'a> {
+    state: Option<&'a State>,
+    /// The code that was named.
+    code: Option<&'a str>,
+    /// What stands behind `loa-run resume`.
+    again: &'a str,
+}
+
 /// A configuration that asks for less than the one before is taken when somebody names exactly that one.
 fn agreed(
     here: &Here,
-    state: Option<&State>,
     weaker: &[String],
     files: &[PinnedText],
-    code: Option<&str>,
+    question: Question<'_>,
 ) -> Result<Vec<String>, Failure> {
+    let Question { state, code, again } = question;
     let digests = files.iter().filter_map(|pinned| pinned.file.sha256.as_deref()).collect::<Vec<_>>().join(" ");
     let expected = PinnedFile::digest(format!("{}\n{digests}", weaker.join("\n")))[..8].to_owned();
     if weaker.is_empty() {
-        return Ok(vec!["the configuration was taken anew; no gate, approval or bound got weaker by it".to_owned()]);
+        let taken = "the configuration was taken anew; no gate, approval or bound got weaker by it";
+        return Ok((!files.is_empty()).then(|| taken.to_owned()).into_iter().collect());
     }
     let answered = state.and_then(|state| state.weaker.as_ref()).filter(|question| question.agreed);
     if code == Some(&expected) || answered.is_some_and(|question| question.code == expected) {
@@ -254,13 +357,25 @@ fn agreed(
         )]);
     }
     // It waits for its answer as every call does, and keeps nobody from going on with what the execution began with.
-    ask_about_weaker(&here.layout, &here.place, weaker, &expected).map_err(of_run)?;
+    ask_about_weaker((&here.layout, &here.place), weaker, (&expected, again)).map_err(of_run)?;
     let list = weaker.join("\n  ");
     let error = format!("the new configuration asks for less than the one that this execution began with:\n  {list}");
     Err(Failure::new(ExitStatus::HumanNeeded, error)
-        .hint(format!("if that is wanted: `loa-run resume --config new --weaker {expected}`"))
-        .hint("or `loa-run resolve fix_and_resume`, and then `loa-run resume --config new`")
+        .hint(format!("if that is wanted: `loa-run resume {again} --weaker {expected}`"))
+        .hint(format!("or `loa-run resolve fix_and_resume`, and then `loa-run resume {again}`"))
         .hint("`loa-run resume` goes on with the configuration that it began with"))
+}
+
+/// What to say of variables that an execution does not go on with.
+fn of_variables(names: &[String]) -> Option<String> {
+    let is = if names.len() == 1 { "is" } else { "are" };
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} in the environment {is} not what this execution began with: it goes on with what it began with. \
+             `loa-run resume --config new` takes the new one",
+            names.join(" and ")
+        )
+    })
 }
 
 /// What to say of files that an execution does not go on with: their names, and which values of the configuration differ.

@@ -29,6 +29,9 @@ pub(super) fn of_run(error: RunError) -> Failure {
             vec!["make room for it; `loa-run resume` writes it and ends the run".to_owned()],
         ),
         RunError::Store(store) => of_store(store),
+        RunError::NotRecorded(_) => {
+            (ExitStatus::Config, vec!["name fewer or smaller files under `runtime.protects`".to_owned()])
+        }
         RunError::Plan(plan) => of_plan(plan),
         RunError::Unfinished { status, .. } => {
             let answered = *status != RunStatus::Escalated.as_str();

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::terminal::{names, span, waits_for};
+use super::terminal::{span, waits_for};
 use crate::cli::console::{print, tamed};
 use crate::cli::{ExitStatus, Failure};
-use crate::events::RunStatus;
+use crate::events::{PinnedFile, RunStatus};
 use crate::runner::{Doing, Plan, Standing, Status, Undelivered, Work, WorkAtHand, shell_word};
 
 /// Writes a value to standard output as one JSON document.
@@ -101,7 +101,10 @@ fn write_phases_summed_up(text: &mut String, status: &Status) -> std::fmt::Resul
 /// What is not as it should be, beside the work.
 fn write_troubles(text: &mut String, status: &Status) -> std::fmt::Result {
     for (phase, files) in &status.changed_gates {
-        writeln!(text, "\n{phase}: gate script changed since the start: {}", names(files))?;
+        writeln!(text, "\n{phase}: {}", PinnedFile::why_not_asked(files))?;
+    }
+    if !status.changed_files.is_empty() {
+        writeln!(text, "\nchanged since the start: {}", status.changed_files)?;
     }
     if let Some(outage) = &status.outage {
         writeln!(text, "\n{}: {}", outage.phase, waits_for(outage))?;

@@ -199,8 +199,9 @@ fn sentence(event: &Event, state: &State, layout: &Layout) -> Option<String> {
         }
         Event::OutageMet(outage) => format!("{}: {}", outage.phase, waits_for(outage)),
         Event::GateChanged { phase, files } => {
-            format!("{phase}: gate script changed since the start: {}", names(files))
+            format!("{phase}: {}", PinnedFile::why_not_asked(files))
         }
+        Event::FilesChanged { files } if !files.is_empty() => format!("changed since the start: {files}"),
         Event::OutageOver { phase } => format!("{phase}: the provider answers again"),
         Event::Notice { text } => text.clone(),
         event => return found_on_disk(event),
@@ -214,12 +215,6 @@ pub(super) fn waits_for(outage: &Outage) -> String {
     format!(
         "the provider is out of reach or out of order ({reason}); waiting for it since {since}, until {until} at most; probe {probe} at {next}"
     )
-}
-
-/// The files, by their names.
-pub(super) fn names(files: &[PinnedFile]) -> String {
-    let names: Vec<String> = files.iter().map(|file| file.path.display().to_string()).collect();
-    names.join(", ")
 }
 
 /// A moment to the second.

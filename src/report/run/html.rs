@@ -73,6 +73,7 @@ fn head(report: &RunReport) -> Markup {
             dl.facts {
                 @for (name, value) in facts.iter().chain(&used) { div { dt { (name) } dd { (value) } } }
             }
+            @if !report.changed_files.is_empty() { p { "Changed since the start: " (report.changed_files.to_string()) } }
             @if let Some(error) = &report.last_error { p { "The last session ended by an error: " (error) } }
             @if report.unreadable > 0 {
                 p { (report.unreadable) " lines of the history could not be read and are missing here." }

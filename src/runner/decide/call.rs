@@ -7,7 +7,7 @@ use super::live::Stop;
 use crate::contract::{
     Decision, EscalationContext, EscalationReport, EscalationState, EscalationTrigger, Phase, SessionId,
 };
-use crate::events::{Due, Event, State};
+use crate::events::{Due, Event, PinnedFile, State};
 use crate::runner::Bounds;
 
 /// How many of the last decisions a report shows.
@@ -53,14 +53,12 @@ impl Cause {
         Self { trigger, phase, active: Some(phase), reason: format!("{phase} was stopped: {why}"), approval: false }
     }
 
-    /// A script of a gate is not the one that the execution began with.
+    /// A script of a gate, or a protected file, is not the one that the execution began with.
     pub(super) fn gate_changed(state: &State, phase: Phase) -> Self {
         let files = state.changed_gates.get(&phase).map_or(&[][..], Vec::as_slice);
-        let names: Vec<String> = files.iter().map(|file| file.path.display().to_string()).collect();
         let reason = format!(
-            "{phase}: gate script changed since the start: {}; the gate was not asked. Look at it: fix_and_resume agrees to what \
-             it is now",
-            names.join(", ")
+            "{phase}: {}; the gate was not asked. Look at it: fix_and_resume agrees to what is there now",
+            PinnedFile::why_not_asked(files)
         );
         Self { trigger: EscalationTrigger::Manual, phase, active: Some(phase), reason, approval: false }
     }

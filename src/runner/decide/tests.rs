@@ -48,6 +48,7 @@ fn bounds() -> Bounds {
         operator: None,
         effort: None::<EffortConfig>,
         memories: None,
+        protects: Vec::new(),
         redactor: Redactor::default(),
         log_limit: 0,
         find_artifacts: false,

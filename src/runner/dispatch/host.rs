@@ -14,9 +14,10 @@ use super::Listener;
 use super::memory;
 use super::ports::{Ports, Start};
 use crate::contract::{ExecutionId, OperatorRecord, Phase, SessionId};
-use crate::events::{Envelope, Event, Observation, PinnedRole, State};
+use crate::events::{ChangedFiles, Envelope, Event, Observation, State};
 use crate::policy::StageOutcome;
 use crate::runner::agent::TICK;
+use crate::runner::changed_files::since_the_start;
 use crate::runner::decide::{Attempt, Stop, Survey};
 use crate::runner::operator;
 use crate::runner::session::SESSION_VARIABLE;
@@ -127,7 +128,7 @@ impl Ports for Host<'_> {
             attempt: start.attempt,
             trouble: start.trouble.clone(),
             known: known.and_then(|agent| Some((agent.backend.clone(), agent.session.clone()?))),
-            gates: state.pinned.iter().filter(|file| file.role == PinnedRole::Gate).cloned().collect(),
+            pinned: state.pinned.iter().filter(|file| !file.is_read()).cloned().collect(),
             is_probe: state.outage_of(start.phase).is_some(),
             not_before: state.stamp(clock::now().wall()),
         };
@@ -188,6 +189,10 @@ impl Ports for Host<'_> {
 
     fn end_what_is_left(&mut self) -> usize {
         sweep::end_processes_with(SESSION_VARIABLE, self.session.as_str()) + orphans::end()
+    }
+
+    fn changed_files(&mut self, state: &State) -> ChangedFiles {
+        since_the_start(self.layout.workspace(), &state.pinned, &self.bounds.protects)
     }
 
     fn base(&mut self) -> Option<(String, bool)> {

@@ -314,7 +314,10 @@ impl<P: Ports> Dispatcher<P> {
         if end != RunEnd::Completed {
             self.end_what_is_left();
         }
-        let events = super::decide::charge(&self.live).into_iter().chain([Event::SessionEnded { end: end.clone() }]);
+        let files = self.ports.changed_files(self.journal.state());
+        let changed = (files != self.journal.state().changed_files).then_some(Event::FilesChanged { files });
+        let ended = Event::SessionEnded { end: end.clone() };
+        let events = super::decide::charge(&self.live).into_iter().chain(changed).chain([ended]);
         self.record_all(events.collect())?;
         if end != RunEnd::Completed {
             self.sync_projections()?;

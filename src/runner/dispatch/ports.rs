@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::contract::{ExecutionId, OperatorRecord, Phase, SessionId};
-use crate::events::{Envelope, Observation, State};
+use crate::events::{ChangedFiles, Envelope, Observation, State};
 use crate::runner::RunError;
 use crate::runner::decide::{Attempt, Stop, Survey};
 use crate::system::clock::Moment;
@@ -72,6 +72,9 @@ pub trait Ports {
 
     /// Ends every process that stages left behind; how many there were.
     fn end_what_is_left(&mut self) -> usize;
+
+    /// The files that are not as the execution began with them.
+    fn changed_files(&mut self, state: &State) -> ChangedFiles;
 
     /// The commit of the work tree, and whether the tree differs from it already; `None` outside of a repository, and before
     /// the first.

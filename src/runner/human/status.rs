@@ -10,7 +10,8 @@ use serde::Serialize;
 use super::work::{LastFailure, LastOutput, Standing, WorkAtHand};
 use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress, ResolutionAction};
 use crate::events::{
-    ApprovalState, Envelope, Event, Outage, Pause, PinnedFile, RecordedResolution, RunEnd, RunStatus, Spent, State,
+    ApprovalState, ChangedFiles, Envelope, Event, Outage, Pause, PinnedFile, RecordedResolution, RunEnd, RunStatus, Spent,
+    State,
 };
 use crate::runner::decide::UNVERIFIED;
 use crate::runner::dispatch::{Existing, present};
@@ -68,9 +69,13 @@ pub struct Status {
     /// What waits for an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
-    /// Scripts of gates that changed since the start, and that nobody agreed to.
+    /// Scripts of gates and protected files that changed since the start, and that nobody agreed to, by the phase whose gate was
+    /// not asked.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub changed_gates: BTreeMap<Phase, Vec<PinnedFile>>,
+    /// What was not as the execution began with it when a session ended last.
+    #[serde(skip_serializing_if = "ChangedFiles::is_empty")]
+    pub changed_files: ChangedFiles,
     /// The provider that is waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outage: Option<Outage>,
@@ -216,6 +221,7 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         paused: paused(&state, envelopes),
         pending,
         changed_gates: state.changed_gates.clone(),
+        changed_files: state.changed_files.clone(),
         outage: state.outage.clone().filter(|outage| outage.answered.is_none()),
         answers: state.resolutions.iter().map(AnswerLine::from).collect(),
         last_error: state.last_error.clone(),

@@ -9,12 +9,17 @@ use crate::runner::session::new_session;
 use crate::store::{Layout, Place, report_paths, write_report};
 use crate::system::clock;
 
-/// Calls a human about what is weaker, one line each, under the code that names it. Asked again about the same, nothing new is
+/// Calls a human about what is weaker, one line each, under the code that names it; `again` is what stood behind `loa-run resume`,
+/// as a shell takes it. Asked again about the same, nothing new is
 /// recorded; asked about something else, that takes the place of the question before.
 ///
 /// # Errors
 /// [`RunError`]: a run works here, another call waits for its answer, or something cannot be read or written.
-pub fn ask_about_weaker(layout: &Layout, place: &Place, weaker: &[String], code: &str) -> Result<(), RunError> {
+pub fn ask_about_weaker(
+    (layout, place): (&Layout, &Place),
+    weaker: &[String],
+    (code, again): (&str, &str),
+) -> Result<(), RunError> {
     let (mut journal, _) = owned(layout, place)?;
     let state = journal.state();
     if let Some(pending) = state.pending.clone().filter(|_| !state.asks_about_weaker()) {
@@ -33,13 +38,13 @@ pub fn ask_about_weaker(layout: &Layout, place: &Place, weaker: &[String], code:
     if asked {
         journal.record(now, Event::WeakerWithdrawn)?;
     }
-    journal.record(now, Event::WeakerAsked { code: code.to_owned() })?;
+    journal.record(now, Event::WeakerAsked { code: code.to_owned(), again: again.to_owned() })?;
     let state = journal.state();
     let phase = state.execution_state().current_phase;
     let session = state.sessions.last().cloned().unwrap_or_else(new_session);
     let reason = format!(
         "a new configuration asks for less than the one that this execution began with: {}. fix_and_resume agrees, and `loa-run \
-         resume --config new` then goes on with it; `loa-run resume` goes on with what it began with",
+         resume {again}` then goes on with it; `loa-run resume` goes on with what it began with",
         weaker.join("; ")
     );
     let cause = Cause { trigger: EscalationTrigger::Manual, phase, active: None, reason, approval: false };

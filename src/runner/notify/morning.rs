@@ -9,6 +9,8 @@ use crate::store::{Layout, ReportPaths, clean, report_paths};
 
 /// How long the line may be that a telephone shows of it.
 const TITLE: usize = 200;
+/// How long a reason, and what it names, may be.
+const REASON: usize = 1000;
 /// How long a summary may be.
 const SUMMARY: usize = 160;
 
@@ -33,6 +35,8 @@ pub struct Morning {
     pub took: String,
     /// Why it failed, all of it, where that is what happened.
     pub error: Option<String>,
+    /// What is not as the execution began with it, of what decides it; empty where nothing is.
+    pub files: String,
     /// What changed in the work tree; empty where nobody knows.
     pub changed: Vec<String>,
     /// Since when.
@@ -103,11 +107,12 @@ impl Morning {
             phases: state.phases.iter().map(|phase| phase_line(*phase, state)).collect(),
             took: took(message, state),
             error: error(&message.news),
+            files: clean(&state.changed_files.to_string(), REASON),
             changed: observed.changed,
             changed_since: changed_since(state),
             log_of: observed.log_of,
             log: observed.log,
-            answers: answers(&message.news, answering, state.asks_about_weaker()),
+            answers: answers(&message.news, answering, about_weaker(state)),
         }
     }
 
@@ -123,7 +128,7 @@ impl Morning {
     pub(super) fn unrecorded(id: String, news: &News, workspace: &Path, answering: &Answering) -> Self {
         let title = clean(&title(news, 0, workspace), TITLE);
         let took = "not known: this end could not be recorded";
-        let (error, answers) = (error(news), answers(news, answering, false));
+        let (error, answers) = (error(news), answers(news, answering, None));
         Self { error, answers, ..Self::of_nothing(id, news.word(), workspace, title, took) }
     }
 
@@ -138,6 +143,7 @@ impl Morning {
             phases: Vec::new(),
             took: took.to_owned(),
             error: None,
+            files: String::new(),
             changed: Vec::new(),
             changed_since: String::new(),
             log_of: None,
@@ -187,7 +193,7 @@ fn title(news: &News, phases: usize, workspace: &Path) -> String {
 fn asked(news: &News, state: &State, layout: &Layout) -> Option<Asked> {
     let News::Escalated { number, trigger, phase, reason, .. } = news else { return None };
     let report = report_paths(layout, &state.execution_id, *number);
-    Some(Asked { trigger: trigger.to_string(), phase: *phase, reason: clean(reason, 1000), report })
+    Some(Asked { trigger: trigger.to_string(), phase: *phase, reason: clean(reason, REASON), report })
 }
 
 fn phase_line(phase: Phase, state: &State) -> String {
@@ -218,24 +224,31 @@ fn took(message: &Message, state: &State) -> String {
     format!("{} since it began, {} of work{used}", millis(whole), millis(state.counters.elapsed()))
 }
 
+/// What stands behind the `resume` that asked for a weaker configuration, while that waits for its answer.
+fn about_weaker(state: &State) -> Option<&str> {
+    let again = state.weaker.as_ref().filter(|_| state.asks_about_weaker())?.again.as_str();
+    // An earlier program asked for nothing else.
+    Some(if again.is_empty() { "--config new" } else { again })
+}
+
 /// What can be done, each as one line that can be pasted into any shell of the machine.
-fn answers(news: &News, answering: &Answering, about_weaker: bool) -> Vec<(&'static str, String)> {
+fn answers(news: &News, answering: &Answering, about_weaker: Option<&str>) -> Vec<(&'static str, String)> {
     let line = |verb: &str| answering.line(verb);
     let goes_on = line(answering.goes_on);
     let answer = |action: &str| format!("{} && {goes_on}", line(&format!("resolve {action}")));
-    match news {
-        News::Completed => vec![("See what happened", line("report"))],
-        News::Paused { .. } => vec![("Go on", goes_on)],
-        News::Failed { .. } => vec![("Go on, when the cause is mended", goes_on)],
-        News::Escalated { .. } if about_weaker => {
-            let agree = format!("{} && {}", line("resolve fix_and_resume"), line("resume --config new"));
+    match (news, about_weaker) {
+        (News::Completed, _) => vec![("See what happened", line("report"))],
+        (News::Paused { .. }, _) => vec![("Go on", goes_on)],
+        (News::Failed { .. }, _) => vec![("Go on, when the cause is mended", goes_on)],
+        (News::Escalated { .. }, Some(again)) => {
+            let agree = format!("{} && {}", line("resolve fix_and_resume"), line(&format!("resume {again}")));
             vec![
                 ("Agree to the new configuration", agree),
                 ("Go on with the one that it began with", goes_on),
                 ("End it, and keep what is there", line("resolve abort")),
             ]
         }
-        News::Escalated { approval, .. } => {
+        (News::Escalated { approval, .. }, None) => {
             let first = if *approval { "Agree to the deployment" } else { "Go on, when the cause is mended" };
             vec![
                 (first, answer("fix_and_resume")),

@@ -53,6 +53,9 @@ fn asked(morning: &Morning) -> String {
 
 fn facts(morning: &Morning) -> String {
     let mut lines = vec![format!("Where: {}", morning.workspace), format!("Time: {}", morning.took)];
+    if !morning.files.is_empty() {
+        lines.push(format!("Changed since the start: {}", morning.files));
+    }
     if !morning.phases.is_empty() {
         lines.push("Phases:".to_owned());
     }
@@ -107,6 +110,7 @@ pub(super) fn webhook(morning: &Morning) -> String {
         "message": plain(morning),
         "phases": morning.phases,
         "answers": morning.answers.iter().map(|(what, line)| json!({ "what": what, "run": line })).collect::<Vec<_>>(),
+        "changed_files": morning.files,
         "changed": morning.changed,
         "log": morning.log,
     });

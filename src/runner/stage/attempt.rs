@@ -18,8 +18,8 @@ use crate::contract::{ExecutionId, Phase, SessionId};
 use crate::events::{Event, Observation, PinnedFile};
 use crate::policy::StageOutcome;
 use crate::runner::agent::TICK;
+use crate::runner::changed_files::before_gate;
 use crate::runner::decide::{Attempt, Stop, Words};
-use crate::runner::recorded_files::changed_scripts;
 use crate::runner::session::SESSION_VARIABLE;
 use crate::runner::{Backends, Bounds, RunError, Stage, Work};
 use crate::store::{Layout, Place, make_room, was_put_aside};
@@ -69,8 +69,8 @@ pub(in crate::runner) struct Order {
     pub(in crate::runner) trouble: Option<String>,
     /// The session of the stage's agent, to go on with: its backend, and its id.
     pub(in crate::runner) known: Option<(String, String)>,
-    /// The scripts of gates as they may be.
-    pub(in crate::runner) gates: Vec<PinnedFile>,
+    /// The files that commands and gates name, and those that are protected, as they may be.
+    pub(in crate::runner) pinned: Vec<PinnedFile>,
     /// The provider of the stage's agent was out of order or out of reach when it was asked last.
     pub(in crate::runner) is_probe: bool,
     /// Documents that are written carry no time before this.
@@ -191,7 +191,7 @@ impl StageTask {
     /// The work, and the gate after it.
     async fn work(&mut self) -> Result<End, RunError> {
         // An audit is a gate by itself.
-        if self.order.stage.phase == Phase::Audit && self.has_other_gate().await {
+        if self.order.stage.phase == Phase::Audit && self.has_other_gate().await? {
             return Ok(Err(Stop::GateChanged));
         }
         let end = match self.order.stage.work.clone().expect("a stage without work is skipped") {
@@ -208,7 +208,7 @@ impl StageTask {
         if let Some(stop) = self.stopping.take().or_else(|| self.stops.try_recv().ok()) {
             return Ok(Err(stop));
         }
-        if self.has_other_gate().await {
+        if self.has_other_gate().await? {
             return Ok(Err(Stop::GateChanged));
         }
         self.inbox.announce(Fact::Happened(Event::GateStarted { phase: self.order.stage.phase })).await;
@@ -217,15 +217,16 @@ impl StageTask {
         self.run_command(&gate).await
     }
 
-    /// Whether a script of the gate is not what the execution began with, and nobody agreed to it; that is said.
-    async fn has_other_gate(&self) -> bool {
+    /// Whether a script of the gate, or a protected file, is not what the execution began with, and nobody agreed to it; that is
+    /// said.
+    async fn has_other_gate(&self) -> Result<bool, RunError> {
         let stage = &self.order.stage;
-        let files = changed_scripts(self.layout.workspace(), stage, &self.order.gates);
+        let files = before_gate(self.layout.workspace(), stage, &self.order.pinned, &self.bounds.protects)?;
         let changed = !files.is_empty();
         if changed {
             self.inbox.announce(Fact::Happened(Event::GateChanged { phase: stage.phase, files })).await;
         }
-        changed
+        Ok(changed)
     }
 
     fn command(&self, argv: &[String]) -> Command {

@@ -28,6 +28,7 @@ fn call() -> Morning {
         phases: vec!["design: done, 1 attempt: It is designed.".to_owned(), "audit: failed, 4 attempts".to_owned()],
         took: "3 h 12 min since it began, 2 h 50 min of work, 120000 tokens".to_owned(),
         error: None,
+        files: "tests/one".to_owned(),
         changed_since: "since it began".to_owned(),
         changed: vec!["src/a.rs | 3 ++-".to_owned(), "1 file changed, 2 insertions(+), 1 deletion(-)".to_owned()],
         log_of: Some((Phase::Audit, 4)),

@@ -1,0 +1,204 @@
+//! Which recorded files are not as an execution began with them: before a gate is asked, at the end of a session, and when a
+//! human wants to go on. Several digests of one file are all agreed to.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::recorded_files::{digest_now, protected_now};
+use super::scripts::named;
+use super::{NotRecorded, Stage, Work};
+use crate::contract::Phase;
+use crate::diag::Budget;
+use crate::events::{ChangedFiles, PinnedFile, PinnedRole};
+use crate::system::files;
+
+/// What keeps a stage's gate, or an audit, from being asked: its scripts, and the protected files, that are none of those that
+/// were pinned. A script that was not there when the execution began is no such script: nobody began with it.
+///
+/// # Errors
+/// [`NotRecorded`] when a folder of protected files cannot be looked through.
+pub(super) fn before_gate(
+    workspace: &Path,
+    stage: &Stage,
+    pinned: &[PinnedFile],
+    protects: &[String],
+) -> Result<Vec<PinnedFile>, NotRecorded> {
+    let own = stage.work.iter().filter_map(|work| match work {
+        Work::Command(argv) if stage.phase == Phase::Audit => Some(argv),
+        _ => None,
+    });
+    // Whatever lies there now: it may be gone, or no regular file any more.
+    let was_there = |path: &Path| pinned.iter().any(|file| !file.is_read() && file.path == path).then_some(false);
+    let gates = own.chain(&stage.verify).flat_map(|argv| named(argv, workspace, &was_there));
+    let gates: Vec<PathBuf> = gates.map(|file| file.path).collect();
+    let is_its = |file: &&PinnedFile| file.role == PinnedRole::Gate && gates.contains(&file.path);
+    let mut changed = differing(pinned.iter().filter(is_its), &named_now(workspace, pinned));
+    changed.extend(changed_protected(workspace, pinned, protects)?);
+    Ok(changed)
+}
+
+/// What is not as an execution began with it, of all that it recorded, to be named.
+#[must_use]
+pub(super) fn since_the_start(workspace: &Path, pinned: &[PinnedFile], protects: &[String]) -> ChangedFiles {
+    let protected = changed_protected(workspace, pinned, protects).unwrap_or_else(|error| {
+        let path = PathBuf::from(format!("what cannot be compared ({error})"));
+        vec![PinnedFile { role: PinnedRole::Protected, path, sha256: Some(String::new()) }]
+    });
+    let is_file = |file: &&PinnedFile| !matches!(file.role, PinnedRole::Environment | PinnedRole::Other);
+    let read: Vec<PinnedFile> =
+        pinned.iter().filter(is_file).filter(|file| file.is_read()).map(|file| read_now(workspace, file)).collect();
+    let read = differing(pinned.iter().filter(is_file).filter(|file| file.is_read()), &read);
+    let is_named = |file: &&PinnedFile| matches!(file.role, PinnedRole::Gate | PinnedRole::Command);
+    let named = differing(pinned.iter().filter(is_named), &named_now(workspace, pinned));
+    ChangedFiles::of(protected.iter().chain(&read).chain(&named))
+}
+
+fn changed_protected(
+    workspace: &Path,
+    pinned: &[PinnedFile],
+    protects: &[String],
+) -> Result<Vec<PinnedFile>, NotRecorded> {
+    let is_protected = |file: &&PinnedFile| file.role == PinnedRole::Protected;
+    let now = protected_now(workspace, protects)?;
+    let mut changed = differing(pinned.iter().filter(is_protected), &now);
+    let is_known = |new: &PinnedFile| pinned.iter().filter(is_protected).any(|file| file.path == new.path);
+    changed.extend(now.into_iter().filter(|file| !is_known(file)));
+    Ok(changed)
+}
+
+/// The files that commands and gates name, as they are now.
+fn named_now(workspace: &Path, pinned: &[PinnedFile]) -> Vec<PinnedFile> {
+    let is_named = |file: &&PinnedFile| matches!(file.role, PinnedRole::Gate | PinnedRole::Command);
+    let now = |file: &PinnedFile| PinnedFile { sha256: digest_now(workspace, &file.path), ..file.clone() };
+    pinned.iter().filter(is_named).map(now).collect()
+}
+
+/// A file that settings or a plan are read from, as it is now.
+#[must_use]
+pub fn read_now(workspace: &Path, file: &PinnedFile) -> PinnedFile {
+    let bytes = files::read(&file.place(workspace), Budget::default().bytes).ok();
+    // Its text is kept, not its bytes.
+    let sha256 = bytes.map(|bytes| PinnedFile::digest(String::from_utf8_lossy(&bytes).as_bytes()));
+    PinnedFile { sha256, ..file.clone() }
+}
+
+type Known<'a> = BTreeMap<(PinnedRole, &'a Path), Vec<Option<&'a str>>>;
+
+fn known<'a>(pinned: impl Iterator<Item = &'a PinnedFile>) -> Known<'a> {
+    let mut known = Known::new();
+    for file in pinned {
+        known.entry((file.role, &file.path)).or_default().push(file.sha256.as_deref());
+    }
+    known
+}
+
+fn found_now<'a>(now: &'a [PinnedFile], role: PinnedRole, path: &Path) -> Option<&'a str> {
+    now.iter().find(|file| file.role == role && file.path == path)?.sha256.as_deref()
+}
+
+/// Those of the pinned files that are none of what they were, as they are now.
+fn differing<'a>(pinned: impl Iterator<Item = &'a PinnedFile>, now: &[PinnedFile]) -> Vec<PinnedFile> {
+    let differs = known(pinned).into_iter().filter_map(|((role, path), digests)| {
+        let sha256 = found_now(now, role, path);
+        let file = || PinnedFile { role, path: path.to_path_buf(), sha256: sha256.map(str::to_owned) };
+        (!digests.contains(&sha256)).then(file)
+    });
+    differs.collect()
+}
+
+/// How recorded files differ.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Differences {
+    /// What differs, one line each.
+    pub lines: Vec<String>,
+    /// Those of them that ask less of a run: a gate's script or a protected file that is another one, or gone.
+    pub weaker: Vec<String>,
+}
+
+/// How the files that commands and gates name, and those that are protected, differ from what was pinned.
+///
+/// # Errors
+/// [`NotRecorded`] when a folder of protected files cannot be looked through.
+pub fn differences(workspace: &Path, pinned: &[PinnedFile], protects: &[String]) -> Result<Differences, NotRecorded> {
+    let now = named_now(workspace, pinned).into_iter().chain(protected_now(workspace, protects)?);
+    Ok(between(pinned, &now.collect::<Vec<_>>()))
+}
+
+fn between(pinned: &[PinnedFile], now: &[PinnedFile]) -> Differences {
+    let mut found = Differences::default();
+    let known = known(pinned.iter().filter(|file| !file.is_read()));
+    for ((role, path), digests) in &known {
+        let now = found_now(now, *role, path);
+        let was_there = digests[0].is_some();
+        if digests.contains(&now) {
+            continue;
+        }
+        let how = match (was_there, now) {
+            (true, None) => "is gone",
+            (false, Some(_)) => "is new",
+            _ => "changed",
+        };
+        let line = format!("{} {} {how}", words(*role), path.display());
+        if was_there && *role != PinnedRole::Command {
+            found.weaker.push(line.clone());
+        }
+        found.lines.push(line);
+    }
+    let is_new =
+        |file: &&PinnedFile| file.role == PinnedRole::Protected && !known.contains_key(&(file.role, &*file.path));
+    let new = now.iter().filter(is_new);
+    found.lines.extend(new.map(|file| format!("{} {} is new", words(file.role), file.path.display())));
+    found
+}
+
+fn words(role: PinnedRole) -> &'static str {
+    match role {
+        PinnedRole::Gate => "the gate script",
+        PinnedRole::Protected => "the protected file",
+        _ => "the file",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(role: PinnedRole, path: &str, sha256: Option<&str>) -> PinnedFile {
+        PinnedFile { role, path: path.into(), sha256: sha256.map(str::to_owned) }
+    }
+
+    #[test]
+    fn what_changed_is_named_and_what_asks_for_less_is_weaker() {
+        use PinnedRole::{Command, Gate, Protected};
+        for (before, after, line, is_weaker) in [
+            (vec![file(Gate, "g", Some("1"))], Some(file(Gate, "g", Some("1"))), "", false),
+            (vec![file(Gate, "g", Some("1"))], Some(file(Gate, "g", Some("2"))), "the gate script g changed", true),
+            (vec![file(Gate, "g", Some("1"))], Some(file(Gate, "g", None)), "the gate script g is gone", true),
+            (vec![file(Gate, "g", None)], Some(file(Gate, "g", Some("2"))), "the gate script g is new", false),
+            (vec![file(Gate, "g", Some("1")), file(Gate, "g", Some("2"))], Some(file(Gate, "g", Some("2"))), "", false),
+            (vec![file(Command, "c", Some("1"))], Some(file(Command, "c", Some("2"))), "the file c changed", false),
+            (vec![file(Protected, "p", Some("1"))], None, "the protected file p is gone", true),
+            (vec![], Some(file(Protected, "p", Some("1"))), "the protected file p is new", false),
+            (vec![file(PinnedRole::Plan, "plan", Some("1"))], None, "", false),
+        ] {
+            let found = between(&before, &after.into_iter().collect::<Vec<_>>());
+            assert_eq!((found.lines.join("\n"), found.weaker.is_empty()), (line.to_owned(), !is_weaker), "{before:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_none_of_what_was_pinned_differs_and_what_was_agreed_to_does_not() {
+        use PinnedRole::{Gate, Protected};
+        for (before, now, differs) in [
+            (vec![file(Gate, "g", Some("1"))], vec![file(Gate, "g", Some("1"))], ""),
+            (vec![file(Gate, "g", Some("1"))], vec![file(Gate, "g", Some("2"))], "g"),
+            (vec![file(Gate, "g", Some("1"))], vec![file(Gate, "g", None)], "g (gone)"),
+            (vec![file(Protected, "p", Some("1"))], vec![], "p (gone)"),
+            (vec![file(Protected, "p", Some("1")), file(Protected, "p", None)], vec![], ""),
+            (vec![file(Gate, "g", Some("1")), file(Gate, "g", Some("2"))], vec![file(Gate, "g", Some("2"))], ""),
+        ] {
+            let found = differing(before.iter(), &now);
+            assert_eq!(ChangedFiles::of(&found).to_string(), differs, "{before:?} {now:?}");
+        }
+    }
+}
