@@ -2,9 +2,10 @@
 //! state lies.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use super::Workspace;
-use super::workspace::Ran;
+use super::workspace::{Ran, finished};
 
 /// All phases configured; `implementation` does what `evil` says the first time, and calls a human.
 fn configured(evil: &str) -> Workspace {
@@ -219,7 +220,6 @@ fn a_gate_whose_script_a_phase_changed_is_not_asked_and_a_human_is() {
 
 #[test]
 fn what_is_protected_is_kept_with_its_contents_and_named_where_it_differs() {
-    use std::os::unix::fs::PermissionsExt;
     let evil = "echo changed > tests/one; rm tests/two; echo new > tests/three; exit 2";
     let workspace = gated(evil, "  protects: [tests/**, Makefile]\n");
     workspace.loa(&["run"]).exits(2);
@@ -251,7 +251,143 @@ fn an_execution_that_goes_on_names_the_files_that_differ() {
     let workspace = gated("echo changed > tests/one; exit 2", "  protects: [tests/**]\n");
     workspace.loa(&["run"]).exits(2);
     workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
-    workspace.resume().exits(0).says(&["the protected file tests/one changed", "since this execution began"]);
+    let asked = "design: protected files changed since the start: tests/one";
+    workspace.resume().exits(2).says(&["the protected file tests/one changed", "since this execution began", asked]);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(0);
+    assert_eq!(workspace.ran(), ["gate"]);
+}
+
+#[test]
+fn a_gate_is_not_asked_where_a_protected_file_is_not_as_it_was() {
+    for (evil, names) in [
+        ("echo changed > tests/one", "tests/one"),
+        ("rm tests/two", "tests/two (gone)"),
+        ("echo new > tests/three", "tests/three"),
+        ("ln -s /etc/hostname tests/three", "tests/three"),
+        ("ln -sf two tests/one", "tests/one"),
+        ("mv tests ../elsewhere; ln -s ../elsewhere tests", "tests/one (gone), tests/two (gone)"),
+        ("echo 'test: ; true' > Makefile", "Makefile"),
+    ] {
+        let workspace = gated(evil, "  protects: [tests/**, Makefile]\n");
+        workspace.write("Makefile", "test: ; false\n");
+        let asked = format!("design: protected files changed since the start: {names}; the gate was not asked");
+        workspace.loa(&["run"]).exits(2).says(&[&asked, &format!("loa-run: changed since the start: {names}")]);
+        assert_eq!(workspace.ran(), Vec::<String>::new(), "{evil}");
+        let status = workspace.loa(&["status"]).stdout;
+        assert!(status.contains(&format!("\nchanged since the start: {names}\n")), "{evil}: {status}");
+        workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+        // Whoever agrees agrees to what was there, and to nothing else.
+        workspace.write("Makefile", "test: ; echo something else\n");
+        workspace.resume().exits(2).says(&["protected files changed since the start: Makefile; the gate"]);
+        workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+        workspace.resume().exits(0);
+        assert_eq!(workspace.ran(), ["gate"], "{evil}");
+    }
+}
+
+#[test]
+fn what_changed_is_named_at_the_end_where_no_gate_is_asked_any_more() {
+    let notify = "  protects: [tests/**]\n  notify: { patience_ms: 5000, receivers: [{ kind: command, command: 'cat > ../told' }] }\n";
+    let workspace = gated("true", notify);
+    let text = workspace.read(".loa.config.yaml");
+    let evil = "echo changed > tests/one; rm submit.sh; echo '# mine' >> .loa.config.yaml";
+    workspace.write("submit.sh", evil);
+    workspace.config(&text.replace("submit: { skip: true }", "submit: { command: [sh, submit.sh] }"));
+    let line = "changed since the start: tests/one, .loa.config.yaml, submit.sh (gone)";
+    workspace.loa(&["run"]).exits(0).says(&[line]);
+    assert!(workspace.loa(&["status"]).stdout.contains(line), "{}", workspace.loa(&["status"]).stdout);
+    let told = workspace.read("../told");
+    assert!(told.contains("Changed since the start: tests/one, .loa.config.yaml, submit.sh (gone)"), "{told}");
+    let report = workspace.loa(&["report", "--json"]).stdout;
+    assert!(report.contains("submit.sh (gone)"), "{report}");
+    // Nothing is said where nothing changed.
+    let quiet = gated("true", "  protects: [tests/**]\n").loa(&["run"]).exits(0).stderr;
+    assert!(!quiet.contains("changed since"), "{quiet}");
+}
+
+#[test]
+fn a_script_of_a_gate_is_known_behind_ordinary_wrappers_and_a_data_file_is_none() {
+    for (verify, is_asked) in [
+        ("[timeout, '60', ./gate.sh]", false),
+        ("[timeout, '10', sh, gate.sh]", false),
+        ("[bash, -eu, -o, pipefail, gate.sh]", false),
+        ("[make, -f, gate.sh]", false),
+        ("'sh <gate.sh'", false),
+        ("[sh, -c, '$PWD/gate.sh']", false),
+        ("[grep, -q, exit, data.txt]", true),
+        ("[test, -f, data.txt]", true),
+    ] {
+        let workspace = gated("echo 'exit 0' | tee gate.sh > data.txt", "");
+        let text = workspace.read(".loa.config.yaml");
+        workspace.write("data.txt", "nothing\n");
+        fs::set_permissions(workspace.path("gate.sh"), fs::Permissions::from_mode(0o755)).expect("made executable");
+        workspace.config(&text.replace("'sh ./gate.sh'", verify));
+        let ran = workspace.loa(&["run"]);
+        if is_asked {
+            ran.exits(0).says(&["changed since the start: data.txt"]);
+        } else {
+            ran.exits(2).says(&["design: gate script changed since the start: gate.sh"]);
+        }
+    }
+}
+
+#[test]
+fn what_the_environment_said_at_the_start_goes_on_with_the_run_and_other_variables_change_nothing() {
+    const VERIFY: (&str, &str) = ("LOA_RUN_PHASES_DESIGN_VERIFY", "[\"sh\", \"-c\", \"echo mine >> ran\"]");
+    let with = |workspace: &Workspace, arguments: &[&str]| {
+        let mut command = workspace.command(arguments);
+        command.env(VERIFY.0, VERIFY.1);
+        finished(command)
+    };
+    // Begun with a variable, gone on with without it.
+    let workspace = gated("exit 2", "");
+    with(&workspace, &["run"]).exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(0).says(&["LOA_RUN_PHASES_DESIGN_VERIFY in the environment is not what"]);
+    assert_eq!(workspace.ran(), ["mine"]);
+    // Begun without it, gone on with under it: nothing is another, and with a new configuration a person is asked.
+    let workspace = gated("exit 2", "");
+    workspace.loa(&["run"]).exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    let weaker = ["the gate of design is", "--config new --weaker "];
+    with(&workspace, &["resume", "--config", "new"]).exits(2).says(&weaker);
+    let named = ["LOA_RUN_PHASES_DESIGN_VERIFY in the environment is not what"];
+    with(&workspace, &["resume"]).exits(0).says(&named);
+    assert_eq!(workspace.ran(), ["gate"]);
+}
+
+#[test]
+fn a_flag_that_asks_for_less_is_a_question_too() {
+    let workspace = gated("exit 2", "");
+    workspace.loa(&["run"]).exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    let set = ["resume", "--set", "runtime.phases.audit.skip=true"];
+    let again = "`loa-run resume --set runtime.phases.audit.skip=true --weaker ";
+    let refused = workspace.loa(&set).exits(2).says(&["audit is passed over", again]);
+    let code = refused.stderr.split("--weaker ").nth(1).expect("a code").get(..8).expect("eight digits").to_owned();
+    // It names this flag and no other.
+    let other = ["resume", "--set", "runtime.phases.design.skip=true", "--weaker", &code];
+    workspace.loa(&other).exits(2).says(&["design is passed over"]);
+    let stricter = ["resume", "--set", "runtime.phases.design.retry.max=0"];
+    let agreed = [&set[..], &["--weaker", &code]].concat();
+    workspace.loa(&agreed).exits(0).says(&["somebody agreed to this: audit is passed over"]);
+    let workspace = gated("exit 2", "");
+    workspace.loa(&["run"]).exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.loa(&stricter).exits(0);
+}
+
+#[test]
+fn a_phase_that_a_plan_has_no_longer_is_a_question() {
+    let workspace =
+        Workspace::only(&[("design", "test -e ../second || { touch ../second; exit 2; }"), ("audit", "true")]);
+    workspace.run().exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.write("plan.json", r#"{ "phases": [{ "id": "design", "command": "true" }] }"#);
+    let refused = workspace.loa(&["resume", "--config", "new"]).exits(2).says(&["audit is passed over"]);
+    let code = refused.stderr.split("--weaker ").nth(1).expect("a code").get(..8).expect("eight digits").to_owned();
+    workspace.loa(&["resume", "--config", "new", "--weaker", &code]).exits(0).says(&["audit: skipped"]);
 }
 
 #[test]

@@ -313,7 +313,7 @@ fn of_files(differences: &Differences) -> Option<String> {
     let more = if more == 0 { String::new() } else { format!("; and {more} more") };
     (!lines.is_empty()).then(|| {
         format!(
-            "{named}{more}, since this execution began. A gate whose script changed asks a person first; \
+            "{named}{more}, since this execution began. Where a script of a gate or a protected file changed, a person is asked before the gate; \
              `loa-run resume --config new` takes the files as they are"
         )
     })
@@ -344,7 +344,7 @@ fn agreed(
 ) -> Result<Vec<String>, Failure> {
     let Question { state, code, again } = question;
     let digests = files.iter().filter_map(|pinned| pinned.file.sha256.as_deref()).collect::<Vec<_>>().join(" ");
-    let expected = PinnedFile::digest(format!("{}\n{digests}", weaker.join("\n")))[..8].to_owned();
+    let expected = PinnedFile::digest(format!("{}\n{digests}\n{again}", weaker.join("\n")))[..8].to_owned();
     if weaker.is_empty() {
         let taken = "the configuration was taken anew; no gate, approval or bound got weaker by it";
         return Ok((!files.is_empty()).then(|| taken.to_owned()).into_iter().collect());
