@@ -114,7 +114,7 @@ pub(super) enum Verb {
         /// since, or those that lie there now
         #[arg(long, value_enum, value_name = "WHICH", default_value_t)]
         config: Which,
-        /// The code with which `--config new` shows what the new one asks less of: take it all the same
+        /// The code with which `--config new` or `--set` shows what it asks less of: take it all the same
         #[arg(long, value_name = "CODE")]
         weaker: Option<String>,
         /// When a human is called, stay until there is an answer, and go on

@@ -19,9 +19,10 @@ use super::journal::journal;
 use super::log::withhold;
 use super::logs::logs;
 use super::notify::{answering, notify, tell, tell_of_failure, tell_what_is_left};
-use super::pinned::{Files, Resumed, Wish, all_taken, planned_for_resume};
+use super::pinned::Files;
 use super::refusal::{of_prompt, of_run};
 use super::report::{escalations, report};
+use super::resumed::{Resumed, Wish, all_taken, planned_for_resume};
 use super::runs::{prune, runs};
 use super::service::service;
 use super::show::{plan_json, plan_text, print_json};
@@ -97,7 +98,7 @@ pub(super) fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
             execute_and_wait(args, &here, request, *wait)
         }
         Verb::Resume { plan, remedy, config, weaker, wait } => {
-            let wish = Wish { plan: plan.as_deref(), which: *config, weaker: weaker.as_deref() };
+            let wish = Wish { plan: plan.as_deref(), which: *config, weaker: weaker.as_deref(), only_looks: false };
             let request = resumption(args, &here, wish, remedy.remedy()).or_else(|failure| {
                 // What it could not go on for may be a call that was just made.
                 let calls = failure.status == ExitStatus::HumanNeeded;

@@ -7,7 +7,8 @@ use super::check::{Check, State, told};
 use super::given::{Here, origin, planned, sound};
 use super::needs::needs;
 use super::night::{agents, disks, sleep};
-use super::pinned::{Files, Wish, planned_for_resume};
+use super::pinned::Files;
+use super::resumed::{Wish, planned_for_resume};
 use super::settings_doctor::{protected, receivers};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::Settings;
@@ -44,7 +45,8 @@ fn configuration(here: &Here, asked: Option<&Path>, phases: &PhaseArgs, args: &L
     // What is over needs nothing any more: what counts is the next run.
     let goes_on = asked.is_none() && !phases.is_given() && here.present().ok().flatten().is_some_and(is_open);
     let plan = if goes_on {
-        planned_for_resume(here, args, Wish::default()).map(|it| ((it.settings, it.plan), it.notices))
+        planned_for_resume(here, args, Wish { only_looks: true, ..Wish::default() })
+            .map(|it| ((it.settings, it.plan), it.notices))
     } else {
         origin(asked)
             .and_then(|origin| planned(here, args, &origin, selection, &Files::on_disk(here)))

@@ -28,6 +28,7 @@ mod notify;
 mod pinned;
 mod refusal;
 mod report;
+mod resumed;
 mod runs;
 mod screen;
 mod service;
