@@ -71,7 +71,6 @@ fn report(loops: u32) -> RunReport {
         notices: Vec::new(),
         findings: Vec::new(),
         changed_files: loa::events::ChangedFiles::default(),
-        spent: loa::events::Spent::default(),
         last_error: None,
         head: None,
         unreadable: 0,

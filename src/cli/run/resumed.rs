@@ -84,7 +84,7 @@ fn compared(
 ) -> Result<Resumed, Failure> {
     let phases = question.state.map_or(Selection::All, |state| Selection::OfChanged(&state.phases));
     let (settings, plan) = planned(here, args, &origin, phases, now)?;
-    let [was, is] = [bounds(&begun.settings), bounds(&settings)];
+    let [was, is] = [bounds(here, &begun.settings), bounds(here, &settings)];
     let mut weaker = weaker(
         Asked { plan: &begun.plan, bounds: &was, settings: &begun.settings },
         Asked { plan: &plan, bounds: &is, settings: &settings },

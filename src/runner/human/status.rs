@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::work::{LastFailure, LastOutput, Standing, WorkAtHand};
 use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress, ResolutionAction};
 use crate::events::{
-    ApprovalState, ChangedFiles, Envelope, Event, Outage, Pause, PinnedFile, RecordedResolution, RunEnd, RunStatus, Spent,
-    State,
+    ApprovalState, ChangedFiles, Envelope, Event, Outage, Pause, PinnedFile, RecordedResolution, RunEnd, RunStatus,
+    Spent, State,
 };
 use crate::runner::decide::UNVERIFIED;
 use crate::runner::dispatch::{Existing, present};

@@ -83,8 +83,7 @@ fn the_answer_is_the_last_one_of_the_conversation() {
 
 #[test]
 fn what_it_used_is_read() {
-    for (case, tokens, micro_usd) in [("success", 5020, Some(0))] {
-        let spent = read(case, &ProcessExit::Exited(0)).1.spent.unwrap_or_else(|| panic!("{case}: nothing"));
-        assert_eq!((spent.tokens, spent.micro_usd, spent.of_session), (Some(tokens), micro_usd, false), "{case}");
-    }
+    let (case, tokens, micro_usd) = ("success", 5020, Some(0));
+    let spent = read(case, &ProcessExit::Exited(0)).1.spent.unwrap_or_else(|| panic!("{case}: nothing"));
+    assert_eq!((spent.tokens, spent.micro_usd, spent.of_session), (Some(tokens), micro_usd, false), "{case}");
 }

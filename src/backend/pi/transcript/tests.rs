@@ -79,8 +79,7 @@ fn a_session_that_is_not_there_or_elsewhere_is_refused() {
 
 #[test]
 fn what_it_used_is_read() {
-    for (case, tokens, micro_usd) in [("tool", 11_027, Some(0))] {
-        let spent = read(case, &ProcessExit::Exited(0)).1.spent.unwrap_or_else(|| panic!("{case}: nothing"));
-        assert_eq!((spent.tokens, spent.micro_usd, spent.of_session), (Some(tokens), micro_usd, false), "{case}");
-    }
+    let (case, tokens, micro_usd) = ("tool", 11_027, Some(0));
+    let spent = read(case, &ProcessExit::Exited(0)).1.spent.unwrap_or_else(|| panic!("{case}: nothing"));
+    assert_eq!((spent.tokens, spent.micro_usd, spent.of_session), (Some(tokens), micro_usd, false), "{case}");
 }

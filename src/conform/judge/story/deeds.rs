@@ -98,8 +98,11 @@ const STARTS: &[(Cause, Deed, &[Rule])] = &[
     (Cause::Exhausted, Deed::NoReport, &[Rule::ExhaustedCalls]),
 ];
 
+/// Clauses by the cause after which a deed breaks them.
+type Clauses = &'static [(Cause, &'static [&'static str])];
+
 /// How a human is called, where cases look at it wherever it comes up.
-const CALLS: &[(Deed, &[(Cause, &[&str])])] = &[
+const CALLS: &[(Deed, Clauses)] = &[
     (Deed::NoReport, &[(Cause::Blocked, &["EXIT-010"]), (Cause::Unknown, &["EXIT-014"])]),
     (Deed::EndsWrong, &[(Cause::Blocked, &["EXIT-019"])]),
     (Deed::BreaksDown, &[(Cause::Unknown, &["EXIT-013"])]),

@@ -13,7 +13,7 @@ impl Plot {
     pub fn twice(rng: &mut Rng) -> Vec<Self> {
         let mut plots = vec![Self { resumed: 2, ..Self::plain() }];
         for &phase in Phase::ALL {
-            plots.extend(Cause::ALL.into_iter().flat_map(|cause| of_a_cause(cause, phase, rng)));
+            plots.extend(Cause::ALL.into_iter().filter_map(|cause| of_a_cause(cause, phase, rng)));
             plots.extend(of_the_answers(phase));
         }
         for plot in &mut plots {
