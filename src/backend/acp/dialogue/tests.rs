@@ -353,7 +353,12 @@ fn what_the_real_agents_said_is_understood() {
     ] {
         let (events, verdict) = recorded(&format!("{agent}-tool"), mode);
         let spent = verdict.spent.map(|spent| (spent.tokens, spent.micro_usd, spent.of_session));
-        assert_eq!(spent, (agent == "claude").then_some((None, Some(1350), true)), "{agent}: one tells a price");
+        let told = match agent {
+            "claude" => Some(1350),
+            "opencode" => Some(0),
+            _ => None,
+        };
+        assert_eq!(spent, told.map(|micro_usd| (None, Some(micro_usd), true)), "{agent}: two tell a price");
         assert_eq!(Verdict { spent: None, ..verdict }, Verdict::new(Class::Done, "end_turn"), "{agent}");
         let count = |is: fn(&AgentEvent) -> bool| events.iter().filter(|event| is(event)).count();
         assert_eq!(count(|event| matches!(event, AgentEvent::Session(_))), 1, "{agent}");
