@@ -409,6 +409,7 @@ const RUNNER: &[&str] = &[
     "weaker",
     "scripts",
     "recorded_files",
+    "changed_files",
     "error",
     "decide",
     "agent",

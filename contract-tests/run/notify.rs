@@ -288,6 +288,7 @@ fn a_service_that_may_not_go_on_says_so() {
     workspace.run().exits(0);
     let checkpoint = workspace.read(".loa-checkpoint/discovery.yaml");
     let other = Workspace::only(&[]);
+    std::fs::create_dir(other.path(".loa-checkpoint")).expect("made");
     other.write(".loa-checkpoint/discovery.yaml", &checkpoint);
     let phases = crate::run::workspace::PHASES.map(|phase| format!("{phase}: {{ command: 'true' }}")).join(", ");
     other.config(&format!("runtime: {{ phases: {{ {phases} }}, notify: {{ {} }} }}\n", webhook(&server)));

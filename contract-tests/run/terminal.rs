@@ -71,13 +71,11 @@ fn in_a_terminal(workspace: &Workspace, arguments: &str) -> Option<String> {
     let line = format!("'{}' {arguments}", env!("CARGO_BIN_EXE_loa-run"));
     let mut terminal = program("script".as_ref(), &workspace.path(""), &["-qc", &line, "/dev/null"]);
     terminal.env("SHELL", "/bin/sh");
-    match terminal.output() {
-        Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
-        Err(_) => {
-            not_tested("script, which makes a terminal, is missing");
-            None
-        }
+    if let Ok(output) = terminal.output() {
+        return Some(String::from_utf8_lossy(&output.stdout).into_owned());
     }
+    not_tested("script, which makes a terminal, is missing");
+    None
 }
 
 #[test]

@@ -51,7 +51,8 @@ pub use dispatch::{
 pub use error::RunError;
 pub use human::{
     AnswerLine, Awaited, Doing, Halted, LastFailure, LastOutput, Pending, PhaseLine, RESOLUTION, ResolutionDocument,
-    Resolved, Standing, Status, Vantage, WorkAtHand, ask_about_weaker, await_resolution, halt, resolve, state, status,
+    Resolved, Standing, Status, Vantage, WorkAtHand, ask_about_weaker, await_resolution_telling, halt, resolve, state,
+    status, stay_until_told,
 };
 pub use notify::{
     Answering, Call, Delivered, Deliverer, Morning, Outcome, Undelivered, carried, due, next_try, shell_word, tried,

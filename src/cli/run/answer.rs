@@ -18,7 +18,7 @@ use crate::diag::Budget;
 use crate::diag::render::all;
 use crate::events::RunStatus;
 use crate::policy::Redactor;
-use crate::runner::{Awaited, RESOLUTION, ResolutionDocument, await_resolution, resolve};
+use crate::runner::{Awaited, RESOLUTION, ResolutionDocument, await_resolution_telling, resolve};
 use crate::schema::Checker;
 use crate::system::process::Interrupt;
 use crate::system::{env, files};
@@ -88,19 +88,7 @@ pub(super) fn answer(here: &Here, resolution: &Resolution, args: &LoaRun) -> Res
 pub(super) fn wait(here: &Here, args: &LoaRun, runtime: &Runtime) -> Result<Option<ExitStatus>, Failure> {
     say("loa-run: waiting for an answer from another shell; Ctrl-C ends the wait and loses nothing");
     let deliverer = settings_of_the_execution(here, args).map(|settings| deliverer(here, &settings));
-    let awaited = runtime.block_on(async {
-        let mut interrupts = listen()?;
-        let told = async {
-            if let Some(deliverer) = deliverer {
-                deliverer.deliver_on(listen).await?;
-            }
-            std::future::pending().await
-        };
-        tokio::select! {
-            awaited = await_resolution(&here.layout, &here.store, &mut interrupts) => awaited,
-            failed = told => failed,
-        }
-    });
+    let awaited = runtime.block_on(await_resolution_telling(&here.layout, &here.store, deliverer, listen));
     let awaited = awaited.map_err(of_run)?;
     Ok(match awaited {
         Awaited::Answered => None,

@@ -21,7 +21,7 @@ use super::unit::{Parts, Unit, environment_file, is_ours, name, unit};
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::events::RunStatus;
-use crate::runner::{Awaited, await_resolution};
+use crate::runner::{Awaited, stay_until_told};
 use crate::system::disk::Kind;
 use crate::system::env;
 use crate::system::files::{self, FileError, Privacy};
@@ -405,27 +405,7 @@ fn stay(here: &Here, args: &LoaRun, ended: &Result<ExitStatus, Failure>) -> Resu
     let is_over = matches!(ended, Ok(ExitStatus::Success)) || asks;
     let Some(settings) = settings_of_the_execution(&here, args).filter(|_| is_over) else { return Ok(None) };
     let deliverer = deliverer(&here, &settings);
-    let alive = async {
-        let mut manager = ServiceManager::of_environment();
-        loop {
-            manager.alive();
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }
-    };
-    let stayed = runtime()?.block_on(async {
-        let mut interrupts = listen()?;
-        let awaited = async {
-            if asks {
-                return await_resolution(&here.layout, &here.store, &mut interrupts).await;
-            }
-            Ok(Awaited::Interrupted(interrupts.next().await))
-        };
-        tokio::select! {
-            told = deliverer.deliver_on(listen) => told.map(|()| None),
-            awaited = awaited => awaited.map(Some),
-            () = alive => Ok(None),
-        }
-    });
+    let stayed = runtime()?.block_on(stay_until_told(&here.layout, &here.store, deliverer, asks, listen));
     stayed.map_err(of_run)
 }
 

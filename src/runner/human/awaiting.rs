@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use crate::events::RunStatus;
-use crate::runner::RunError;
 use crate::runner::dispatch::present;
+use crate::runner::{Deliverer, RunError};
 use crate::store::{Layout, RunStore};
 use crate::system::process::{Interrupt, Interrupts};
+use crate::system::service_manager::ServiceManager;
 
+/// How often a service manager that wants a sign of life is given one, at the most.
+const ALIVE: Duration = Duration::from_secs(1);
 /// How often the journal is looked at.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -26,7 +29,7 @@ pub enum Awaited {
 ///
 /// # Errors
 /// [`RunError`]: there is no execution, or its journal cannot be read.
-pub async fn await_resolution(
+async fn await_resolution(
     layout: &Layout,
     store: &dyn RunStore,
     interrupts: &mut Interrupts,
@@ -42,5 +45,61 @@ pub async fn await_resolution(
             interrupt = interrupts.next() => return Ok(Awaited::Interrupted(interrupt)),
             () = tokio::time::sleep(LOOK) => {}
         }
+    }
+}
+
+/// The same, and whoever is to hear of the call is told meanwhile, as often as it takes. `listen` begins to listen for signals.
+///
+/// # Errors
+/// As [`await_resolution`], and the journal cannot be written.
+pub async fn await_resolution_telling(
+    layout: &Layout,
+    store: &dyn RunStore,
+    deliverer: Option<Deliverer>,
+    listen: fn() -> Result<Interrupts, RunError>,
+) -> Result<Awaited, RunError> {
+    let mut interrupts = listen()?;
+    let told = async {
+        if let Some(deliverer) = deliverer {
+            deliverer.deliver_on(listen).await?;
+        }
+        std::future::pending().await
+    };
+    tokio::select! {
+        awaited = await_resolution(layout, store, &mut interrupts) => awaited,
+        failed = told => failed,
+    }
+}
+
+/// Stays until everybody has heard of an end, as often as it takes; `None` when they have. A signal ends it before, and so does
+/// an answer, where the end `asks` for one. The service manager that started us hears that we are alive.
+///
+/// # Errors
+/// As [`await_resolution_telling`].
+pub async fn stay_until_told(
+    layout: &Layout,
+    store: &dyn RunStore,
+    deliverer: Deliverer,
+    asks: bool,
+    listen: fn() -> Result<Interrupts, RunError>,
+) -> Result<Option<Awaited>, RunError> {
+    let mut interrupts = listen()?;
+    let awaited = async {
+        if asks {
+            return await_resolution(layout, store, &mut interrupts).await;
+        }
+        Ok(Awaited::Interrupted(interrupts.next().await))
+    };
+    let alive = async {
+        let mut manager = ServiceManager::of_environment();
+        loop {
+            manager.alive();
+            tokio::time::sleep(ALIVE).await;
+        }
+    };
+    tokio::select! {
+        told = deliverer.deliver_on(listen) => told.map(|()| None),
+        awaited = awaited => awaited.map(Some),
+        () = alive => Ok(None),
     }
 }

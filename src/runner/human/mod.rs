@@ -10,7 +10,7 @@ mod status;
 mod weaker_question;
 mod work;
 
-pub use awaiting::{Awaited, await_resolution};
+pub use awaiting::{Awaited, await_resolution_telling, stay_until_told};
 pub use halt::{Halted, halt};
 pub use resolution_file::{RESOLUTION, ResolutionDocument};
 pub use resolve::{Resolved, resolve};
