@@ -27,6 +27,13 @@ pub fn read(folder: &Path, relative: &Path, limit: u64) -> Result<Vec<u8>, FileE
     Ok(content)
 }
 
+/// Whether what this names below a folder is there, and no link leads out of it.
+#[must_use]
+pub fn is_inside(folder: &Path, relative: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    real(folder).zip(real(&folder.join(relative))).is_some_and(|(folder, place)| place.starts_with(folder))
+}
+
 fn open(folder: &Path, relative: &Path) -> io::Result<File> {
     let refused = |reason: &str| io::Error::new(io::ErrorKind::InvalidInput, reason.to_owned());
     let folder = std::fs::canonicalize(folder)?;

@@ -16,7 +16,7 @@ pub struct RigOptions {
     pub keep: bool,
     /// How long a verb may take.
     pub budget: Duration,
-    /// Whether sockets of the host that a path leads to are closed in a chamber, as the network is to a judge that has withdrawn.
+    /// Whether sockets and pipes of the host that a path leads to are closed in a chamber, as the network is to a judge that has withdrawn.
     pub hermetic: bool,
     /// Set from outside: end everything and come back.
     pub stop: Arc<AtomicBool>,
