@@ -5,6 +5,7 @@ use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 use loa::contract::{EscalationTrigger, ExecutionId, Phase, PhaseProgress};
+use loa::events::Spent;
 use loa::report::run::{AttemptOutcome, AttemptReport, Call, PhaseReport, Remediation, RunReport, html};
 use serde_json::{Value, json};
 
@@ -56,6 +57,7 @@ fn report(loops: u32) -> RunReport {
         started_at: at(0),
         last_at: at(i64::from(loops) * 60),
         elapsed_ms: u64::from(loops) * 60_000,
+        spent: Spent::default(),
         sessions: 1,
         phases: vec![phase(Phase::Implementation), phase(Phase::Audit)],
         attempts: (0..loops).flat_map(each).collect(),
