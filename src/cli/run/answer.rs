@@ -20,7 +20,7 @@ use crate::events::RunStatus;
 use crate::policy::Redactor;
 use crate::runner::{Awaited, RESOLUTION, ResolutionDocument, await_resolution_telling, resolve};
 use crate::schema::Checker;
-use crate::system::process::Interrupt;
+use crate::system::process::{Interrupt, Interrupts};
 use crate::system::{env, files};
 
 /// The variables that answer when neither the command line nor a file does.
@@ -85,10 +85,15 @@ pub(super) fn answer(here: &Here, resolution: &Resolution, args: &LoaRun) -> Res
 
 /// Waits for an answer to the call that a session ended with. `None`: there is one, and the execution can go on.
 /// Whoever is to hear of the call is told meanwhile, as often as it takes.
-pub(super) fn wait(here: &Here, args: &LoaRun, runtime: &Runtime) -> Result<Option<ExitStatus>, Failure> {
+pub(super) fn wait(
+    here: &Here,
+    args: &LoaRun,
+    runtime: &Runtime,
+    interrupts: &mut Interrupts,
+) -> Result<Option<ExitStatus>, Failure> {
     say("loa-run: waiting for an answer from another shell; Ctrl-C ends the wait and loses nothing");
     let deliverer = settings_of_the_execution(here, args).map(|settings| deliverer(here, &settings));
-    let awaited = runtime.block_on(await_resolution_telling(&here.layout, &here.store, deliverer, listen));
+    let awaited = runtime.block_on(await_resolution_telling(&here.layout, &here.store, deliverer, interrupts, listen));
     let awaited = awaited.map_err(of_run)?;
     Ok(match awaited {
         Awaited::Answered => None,

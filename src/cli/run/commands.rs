@@ -18,7 +18,7 @@ use super::init::init;
 use super::journal::journal;
 use super::log::withhold;
 use super::logs::logs;
-use super::notify::{answering, notify, tell, tell_of_failure, tell_what_is_left};
+use super::notify::{answering, listening, notify, tell, tell_of_failure, tell_what_is_left};
 use super::pinned::Files;
 use super::refusal::{of_prompt, of_run};
 use super::report::{escalations, report};
@@ -151,14 +151,16 @@ fn agents_of(plan: &Plan) -> impl Iterator<Item = &str> {
 /// Runs a session, and with `wait` another after each answer, in one process.
 fn execute_and_wait(args: &LoaRun, here: &Here, request: Request, waits: bool) -> Result<ExitStatus, Failure> {
     let runtime = runtime()?;
+    // From here on: a signal that comes while an end is told ends the wait behind it, too.
+    let mut interrupts = waits.then(|| listening(&runtime)).transpose()?;
     let mut request = request;
     loop {
         let status = execute(args, here, request, &runtime)?;
-        if !waits || status != ExitStatus::HumanNeeded {
+        let Some(interrupts) = interrupts.as_mut().filter(|_| status == ExitStatus::HumanNeeded) else {
             return Ok(status);
-        }
+        };
         let here = here.again()?;
-        if let Some(over) = wait(&here, args, &runtime)? {
+        if let Some(over) = wait(&here, args, &runtime, interrupts)? {
             return Ok(over);
         }
         request = resumption(args, &here, Wish::default(), None)?;

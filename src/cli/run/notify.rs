@@ -106,6 +106,12 @@ fn run(deliverer: Deliverer, runtime: &Runtime, insists: bool) -> Result<Deliver
     runtime.block_on(deliverer.deliver(insists, interrupts))
 }
 
+/// Begins to listen for signals.
+pub(super) fn listening(runtime: &Runtime) -> Result<Interrupts, Failure> {
+    let _entered = runtime.enter();
+    listen().map_err(of_run)
+}
+
 pub(super) fn listen() -> Result<Interrupts, RunError> {
     let interrupts = Interrupts::listen().and_then(Interrupts::outliving_the_terminal);
     interrupts.map_err(|source| RunError::Host { what: "listen for signals", source })

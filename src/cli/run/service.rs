@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
 use super::args::LoaRun;
 use super::commands::{command, program, runtime};
 use super::given::{Here, settings_of_the_execution};
 use super::needs::find;
-use super::notify::{deliverer, listen, tell_of_refusal};
+use super::notify::{deliverer, listen, listening, tell_of_refusal};
 use super::refusal::of_run;
 use super::show::print_json;
 use super::unit::{Parts, Unit, environment_file, is_ours, name, unit};
@@ -25,7 +26,7 @@ use crate::runner::{Awaited, stay_until_told};
 use crate::system::disk::Kind;
 use crate::system::env;
 use crate::system::files::{self, FileError, Privacy};
-use crate::system::process::{Command, Interrupt, ProcessExit, capture};
+use crate::system::process::{Command, Interrupt, Interrupts, ProcessExit, capture};
 use crate::system::service_manager::ServiceManager;
 
 /// How long a service manager may take. To stop a service takes as long as its stages take to end.
@@ -380,6 +381,9 @@ fn as_service(here: &Here, args: &LoaRun) -> Result<ExitStatus, Failure> {
     let mut typed = LoaRun::try_parse_from(["loa-run", verb]).expect("both are commands that need nothing else");
     typed.workspace = Some(here.layout.workspace().to_path_buf());
     typed.json = args.json;
+    let runtime = runtime()?;
+    // From here on: a signal that comes while an end is told by the command ends what follows, too.
+    let mut interrupts = listening(&runtime)?;
     let ended = command(&typed);
     // A session tells of its end itself; what keeps one from beginning is seen by nobody else.
     if let Err(failure) = &ended
@@ -388,7 +392,7 @@ fn as_service(here: &Here, args: &LoaRun) -> Result<ExitStatus, Failure> {
     {
         tell_of_refusal(here, args, &failure.with_causes())?;
     }
-    match stay(here, args, &ended)? {
+    match stay(here, args, &ended, (&runtime, &mut interrupts))? {
         Some(Awaited::Answered) => as_service(here, args),
         Some(Awaited::Interrupted(Interrupt::Interrupt)) => Ok(ExitStatus::Interrupted),
         Some(Awaited::Interrupted(Interrupt::Terminate)) => Ok(ExitStatus::Terminated),
@@ -398,14 +402,20 @@ fn as_service(here: &Here, args: &LoaRun) -> Result<ExitStatus, Failure> {
 
 /// Stays until everybody has heard of an end, as often as it takes: nothing starts a service again that has ended like this.
 /// An answer that comes meanwhile is gone on with, for a service that runs is not started either.
-fn stay(here: &Here, args: &LoaRun, ended: &Result<ExitStatus, Failure>) -> Result<Option<Awaited>, Failure> {
+fn stay(
+    here: &Here,
+    args: &LoaRun,
+    ended: &Result<ExitStatus, Failure>,
+    (runtime, interrupts): (&Runtime, &mut Interrupts),
+) -> Result<Option<Awaited>, Failure> {
     let here = here.again()?;
     let asks = is_asked(&here);
     // What is tried again in a moment is told then.
     let is_over = matches!(ended, Ok(ExitStatus::Success)) || asks;
     let Some(settings) = settings_of_the_execution(&here, args).filter(|_| is_over) else { return Ok(None) };
     let deliverer = deliverer(&here, &settings);
-    let stayed = runtime()?.block_on(stay_until_told(&here.layout, &here.store, deliverer, asks, listen));
+    let stayed = stay_until_told(&here.layout, &here.store, deliverer, asks, interrupts, listen);
+    let stayed = runtime.block_on(stayed);
     stayed.map_err(of_run)
 }
 

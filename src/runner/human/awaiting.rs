@@ -48,17 +48,18 @@ async fn await_resolution(
     }
 }
 
-/// The same, and whoever is to hear of the call is told meanwhile, as often as it takes. `listen` begins to listen for signals.
+/// The same, and whoever is to hear of the call is told meanwhile, as often as it takes. `interrupts` may have begun to listen
+/// long before; `listen` begins anew, for one delivery.
 ///
 /// # Errors
-/// As [`await_resolution`], and the journal cannot be written.
+/// [`RunError`]: there is no execution, or its journal cannot be read or written.
 pub async fn await_resolution_telling(
     layout: &Layout,
     store: &dyn RunStore,
     deliverer: Option<Deliverer>,
+    interrupts: &mut Interrupts,
     listen: fn() -> Result<Interrupts, RunError>,
 ) -> Result<Awaited, RunError> {
-    let mut interrupts = listen()?;
     let told = async {
         if let Some(deliverer) = deliverer {
             deliverer.deliver_on(listen).await?;
@@ -66,7 +67,7 @@ pub async fn await_resolution_telling(
         std::future::pending().await
     };
     tokio::select! {
-        awaited = await_resolution(layout, store, &mut interrupts) => awaited,
+        awaited = await_resolution(layout, store, interrupts) => awaited,
         failed = told => failed,
     }
 }
@@ -81,12 +82,12 @@ pub async fn stay_until_told(
     store: &dyn RunStore,
     deliverer: Deliverer,
     asks: bool,
+    interrupts: &mut Interrupts,
     listen: fn() -> Result<Interrupts, RunError>,
 ) -> Result<Option<Awaited>, RunError> {
-    let mut interrupts = listen()?;
     let awaited = async {
         if asks {
-            return await_resolution(layout, store, &mut interrupts).await;
+            return await_resolution(layout, store, interrupts).await;
         }
         Ok(Awaited::Interrupted(interrupts.next().await))
     };
@@ -98,8 +99,9 @@ pub async fn stay_until_told(
         }
     };
     tokio::select! {
-        told = deliverer.deliver_on(listen) => told.map(|()| None),
+        biased;
         awaited = awaited => awaited.map(Some),
+        told = deliverer.deliver_on(listen) => told.map(|()| None),
         () = alive => Ok(None),
     }
 }
