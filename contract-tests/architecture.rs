@@ -407,6 +407,7 @@ const RUNNER: &[&str] = &[
     "receivers",
     "bounds",
     "weaker",
+    "shell_line",
     "scripts",
     "recorded_files",
     "changed_files",

@@ -20,7 +20,7 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
     is_read(write(anstream::stdout().lock(), text.as_bytes())).map(drop)
 }
 
-/// Writes bytes of others to standard output, tamed on a terminal and elsewhere as they are, and says whether anybody still
+/// Writes bytes of others to standard output, sanitized on a terminal and elsewhere as they are, and says whether anybody still
 /// reads them.
 pub(super) fn pass_on(bytes: &[u8]) -> Result<bool, Failure> {
     is_read(write(io::stdout().lock(), &for_output(bytes, &io::stdout())))
@@ -31,18 +31,18 @@ pub(super) fn pass_on_aside(bytes: &[u8]) {
     let _ = write(io::stderr().lock(), &for_output(bytes, &io::stderr()));
 }
 
-/// Bytes of others for an output: tamed where it is a terminal.
+/// Bytes of others for an output: sanitized where it is a terminal.
 pub(super) fn for_output<'a>(bytes: &'a [u8], output: &impl IsTerminal) -> Cow<'a, [u8]> {
-    if output.is_terminal() { Cow::Owned(tamed(bytes).into_bytes()) } else { Cow::Borrowed(bytes) }
+    if output.is_terminal() { Cow::Owned(sanitized(bytes).into_bytes()) } else { Cow::Borrowed(bytes) }
 }
 
 /// Text of others for people: its colours stay, and nothing else in it acts on a terminal or turns the order of reading.
-pub(super) fn tamed(text: impl AsRef<[u8]>) -> String {
-    text.as_ref().split_inclusive(|byte| *byte == b'\n').map(tamed_line).collect()
+pub(super) fn sanitized(text: impl AsRef<[u8]>) -> String {
+    text.as_ref().split_inclusive(|byte| *byte == b'\n').map(sanitized_line).collect()
 }
 
 /// By itself: an escape that does not end in its line hides no other, and a colour is over with it.
-fn tamed_line(line: &[u8]) -> String {
+fn sanitized_line(line: &[u8]) -> String {
     let (line, end) = line.strip_suffix(b"\n").map_or((line, ""), |line| (line, "\n"));
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let mut text = String::with_capacity(line.len() + 1);
@@ -74,7 +74,7 @@ struct NotWritten(#[source] io::Error);
 
 /// Writes a line to standard error. Where it cannot be written nobody listens, and the exit code says the rest.
 pub(super) fn say(line: impl Display) {
-    let _ = writeln!(anstream::stderr().lock(), "{}", tamed(line.to_string()));
+    let _ = writeln!(anstream::stderr().lock(), "{}", sanitized(line.to_string()));
 }
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ mod tests {
             ("\u{9b}31mC1 \u{202e}dcba\u{2028}\u{8}\u{0}e", "31mC1 dcbae"),
             ("\u{1b}[", ""),
         ] {
-            assert_eq!(tamed(written), shown, "{written:?}");
+            assert_eq!(sanitized(written), shown, "{written:?}");
         }
     }
 }

@@ -91,6 +91,13 @@ impl ChangedFiles {
         Self { names, more }
     }
 
+    /// And this, before all others.
+    #[must_use]
+    pub fn with(mut self, name: Option<String>) -> Self {
+        self.names.splice(0..0, name);
+        self
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -40,17 +40,17 @@ pub(super) fn before_gate(
 /// What is not as an execution began with it, of all that it recorded, to be named.
 #[must_use]
 pub(super) fn since_the_start(workspace: &Path, pinned: &[PinnedFile], protects: &[String]) -> ChangedFiles {
-    let protected = changed_protected(workspace, pinned, protects).unwrap_or_else(|error| {
-        let path = PathBuf::from(format!("what cannot be compared ({error})"));
-        vec![PinnedFile { role: PinnedRole::Protected, path, sha256: Some(String::new()) }]
-    });
+    let (protected, unknown) = match changed_protected(workspace, pinned, protects) {
+        Ok(protected) => (protected, None),
+        Err(error) => (Vec::new(), Some(format!("protected files that cannot be compared ({error})"))),
+    };
     let is_file = |file: &&PinnedFile| !matches!(file.role, PinnedRole::Environment | PinnedRole::Other);
     let read: Vec<PinnedFile> =
         pinned.iter().filter(is_file).filter(|file| file.is_read()).map(|file| read_now(workspace, file)).collect();
     let read = differing(pinned.iter().filter(is_file).filter(|file| file.is_read()), &read);
     let is_named = |file: &&PinnedFile| matches!(file.role, PinnedRole::Gate | PinnedRole::Command);
     let named = differing(pinned.iter().filter(is_named), &named_now(workspace, pinned));
-    ChangedFiles::of(protected.iter().chain(&read).chain(&named))
+    ChangedFiles::of(protected.iter().chain(&read).chain(&named)).with(unknown)
 }
 
 fn changed_protected(

@@ -35,6 +35,7 @@ mod recorded_files;
 mod scripts;
 mod selection;
 mod session;
+mod shell_line;
 mod stage;
 mod weaker;
 
@@ -64,5 +65,6 @@ pub use plan_file::{PLAN, PlanDocument, PlannedPhase, read_plan};
 pub use receivers::{Means, Notification, Receiver};
 pub use recorded_files::{NotRecorded, PinnedText, recorded_files};
 pub use selection::Selection;
+pub use shell_line::{Join, SHELLS, Simple, Word, commands};
 pub use stage::Fact;
 pub use weaker::{Asked, weaker};

@@ -6,13 +6,13 @@
 
 use std::path::{Path, PathBuf};
 
+use super::shell_line::{SHELLS, Simple, commands};
 use super::{Plan, Work};
 use crate::contract::Phase;
 use crate::events::PinnedRole;
 use crate::store::Layout;
 use crate::system::beneath::downward;
 
-const SHELLS: &[&str] = &["sh", "bash", "dash", "ksh", "zsh", "ash"];
 /// What starts the first file behind it, besides shells.
 const STARTERS: &[&str] =
     &["python", "python3", "node", "ruby", "perl", "php", "lua", "Rscript", "tclsh", "fish", "make", "gmake", "source"];
@@ -54,7 +54,8 @@ pub(super) fn named(argv: &[String], workspace: &Path, look: Look<'_>) -> Vec<Na
     let (mut wants_script, mut is_shell, mut wants_text) = (false, false, false);
     for word in argv {
         if std::mem::take(&mut wants_text) {
-            found.extend(commands(word).iter().flat_map(|words| named(words, workspace, look)));
+            let words = |simple: Simple| simple.words.into_iter().map(|word| word.text).collect::<Vec<_>>();
+            found.extend(commands(word).into_iter().flat_map(|simple| named(&words(simple), workspace, look)));
             (wants_script, is_shell) = (false, false);
             continue;
         }
@@ -87,50 +88,6 @@ fn place(word: &str, workspace: &Path) -> Option<PathBuf> {
     let path = downward(path.strip_prefix(workspace).unwrap_or(path))?;
     let is_ours = |path: &PathBuf| Layout::OWN.iter().any(|own| path.starts_with(own));
     Some(path).filter(|path| !is_ours(path))
-}
-
-/// The commands of a line of the shell, as words without their quotes. What is written to is none of them.
-fn commands(line: &str) -> Vec<Vec<String>> {
-    let mut all = vec![Vec::new()];
-    let (mut word, mut quote, mut is_word, mut is_target) = (String::new(), None, false, false);
-    let mut letters = line.chars().peekable();
-    let end = |word: &mut String, is_word: &mut bool, is_target: &mut bool, all: &mut Vec<Vec<String>>| {
-        if std::mem::take(is_word) {
-            let word = std::mem::take(word);
-            if !std::mem::take(is_target) {
-                all.last_mut().expect("never empty").push(word);
-            }
-        }
-    };
-    while let Some(letter) = letters.next() {
-        match (quote, letter) {
-            (Some(open), _) if open == letter => quote = None,
-            (Some('\''), _) => word.push(letter),
-            (_, '\\') => {
-                word.extend(letters.next());
-                is_word = true;
-            }
-            (Some(_), _) => word.push(letter),
-            (None, '\'' | '"') => (quote, is_word) = (Some(letter), true),
-            (None, ';' | '&' | '|' | '\n' | '(' | ')') => {
-                end(&mut word, &mut is_word, &mut is_target, &mut all);
-                all.push(Vec::new());
-            }
-            (None, '<' | '>') => {
-                end(&mut word, &mut is_word, &mut is_target, &mut all);
-                is_target = letter == '>';
-            }
-            (None, '#') if !is_word => break,
-            (None, letter) if letter.is_whitespace() => end(&mut word, &mut is_word, &mut is_target, &mut all),
-            (None, letter) => {
-                word.push(letter);
-                is_word = true;
-            }
-        }
-    }
-    end(&mut word, &mut is_word, &mut is_target, &mut all);
-    all.retain(|words| !words.is_empty());
-    all
 }
 
 #[cfg(test)]

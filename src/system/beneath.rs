@@ -60,8 +60,8 @@ fn open_regular(folder: &Path, relative: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(refused("it is no regular file")) }
 }
 
-/// The regular files and the links in a folder and below, relative to `root`; without those below `left_out`, which are names in `root`.
-/// No link is followed. `None` when there are more entries than `most`.
+/// The regular files and the links in a folder and below, relative to `root`; without those below `left_out`, which are names
+/// in `root`. No link is followed. `None` when there are more entries than `most`.
 ///
 /// # Errors
 /// [`FileError`] when a folder cannot be listed.

@@ -29,7 +29,7 @@ pub(super) fn doctor(
     let mut checks = configuration(here, plan, phases, args);
     checks.extend([repository(layout), writable(layout)]);
     checks.extend(match unreadable {
-        Some(failure) => vec![shut(&failure.with_causes())],
+        Some(failure) => vec![unreadable_state(&failure.with_causes())],
         None => vec![state(here), lock(here), children(here), records(here)],
     });
     checks.push(ignored(layout));
@@ -120,7 +120,7 @@ fn repository(layout: &Layout) -> Check {
 }
 
 /// The state of the runs where it cannot even be looked at.
-fn shut(why: &str) -> Check {
+fn unreadable_state(why: &str) -> Check {
     let remedy = "make it readable and writable, or name another folder: runtime.state or LOA_RUN_STATE";
     Check::new("state", State::Bad, why, remedy)
 }
@@ -139,7 +139,7 @@ fn state(here: &Here) -> Check {
         format!("{}, {basis}; nothing of this workspace yet", place.base().display())
     };
     if let Some(file) = place.base().ancestors().find(|path| path.exists()).filter(|path| !path.is_dir()) {
-        return shut(&format!("{} is no folder", file.display()));
+        return unreadable_state(&format!("{} is no folder", file.display()));
     }
     let lost = files::is_volatile(place.base()) == Some(true);
     match (place.basis(), files::try_writing(&there.join("loa-run-doctor"))) {

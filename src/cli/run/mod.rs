@@ -33,7 +33,6 @@ mod runs;
 mod screen;
 mod service;
 mod settings_doctor;
-mod shell_line;
 mod show;
 mod terminal;
 mod try_out;

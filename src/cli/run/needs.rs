@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::check::{Check, State};
 use super::locate::{Missing, locate};
-use super::shell_line::{Join, Simple, commands};
 use crate::config::{BackendKind, Settings, is_loas_command, slash_commands};
-use crate::runner::{AgentWork, Plan, Stage, Work};
+use crate::runner::{AgentWork, Join, Plan, SHELLS, Simple, Stage, Word, Work, commands};
 use crate::system::{env, files};
 
 /// Every need of the phases that run, and of what runs beside them.
@@ -129,15 +128,17 @@ fn command(argv: &[String], folder: &Path) -> Vec<Need> {
 /// What the commands of a line need, as far as that is certain.
 fn of_line(line: &str, folder: &Path) -> Vec<Need> {
     let (mut needs, mut folder, mut is_sure, mut changes) = (Vec::new(), folder.to_path_buf(), true, false);
-    for Simple { join, words, writes } in commands(line) {
+    for Simple { join, words, writes, .. } in commands(line).into_iter().take_while(|simple| simple.is_certain) {
         match join {
             // It runs where the one before failed, and may never be meant to.
             Join::Instead => break,
             Join::After => is_sure = !changes,
             Join::Beside => {}
         }
-        let words = words.into_iter().skip_while(|word| word.as_deref().is_some_and(|it| it == "exec" || assigns(it)));
-        let words: Vec<String> = words.map_while(|word| word).collect();
+        let words = words.into_iter().filter(|word| !word.is_input);
+        let is_before = |word: &Word| !word.is_expanded && (word.text == "exec" || assigns(&word.text));
+        let words = words.skip_while(is_before).map_while(|word| (!word.is_expanded).then_some(word.text));
+        let words: Vec<String> = words.collect();
         match words.first().map(String::as_str) {
             Some("cd") => match entered(&words, &folder) {
                 Some(Ok(inner)) => folder = inner,
@@ -203,7 +204,6 @@ pub(super) fn find(program: &str, workspace: &Path) -> Option<String> {
     paths.find(|path| files::is_program(path)).map(|path| path.display().to_string())
 }
 
-const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ksh", "zsh"];
 /// Programs whose first argument, where it is no option, is a file to run.
 const INTERPRETERS: [&str; 5] = ["python", "python3", "node", "perl", "ruby"];
 /// Their options that take no word and leave the next one a file to run.

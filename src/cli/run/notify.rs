@@ -9,8 +9,8 @@ use super::args::LoaRun;
 use super::commands::runtime;
 use super::given::{Here, bounds, settings, settings_again, settings_of_the_execution};
 use super::refusal::of_run;
-use super::service::is_tended;
-use super::show::{print_json, untold_line};
+use super::service::has_service;
+use super::show::{print_json, undelivered_line};
 use crate::backend::every_backend;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
@@ -43,7 +43,7 @@ pub(super) fn answering(here: &Here, notification: &Notification) -> Answering {
         let state = by_environment.then(|| format!("LOA_RUN_STATE={} ", word(here.place.base())));
         format!("{}{program} --workspace {}", state.unwrap_or_default(), word(here.layout.workspace()))
     });
-    Answering { program, goes_on: if is_tended(here) { "service start" } else { "resume" } }
+    Answering { program, goes_on: if has_service(here) { "service start" } else { "resume" } }
 }
 
 /// Delivers what is queued, and says who was not told. Never a reason for a command to fail.
@@ -54,35 +54,6 @@ pub(super) fn tell(deliverer: Deliverer, runtime: &Runtime) {
         Err(RunError::Store(StoreError::Lock(LockError::Held { .. }))) => {}
         Err(error) => say(format_args!("loa-run: nobody else was told: {}", of_run(error).text())),
     }
-}
-
-/// Tells of the error that ended a session, or kept one from beginning. Where the journal does not hold it, it is told once,
-/// and nothing remembers that.
-pub(super) fn tell_of_failure(here: &Here, deliverer: Deliverer, runtime: &Runtime, error: &str) {
-    let state = here.again().and_then(|here| here.present()).ok().flatten();
-    let is_failure = |message: &Message| matches!(message.news, News::Failed { .. });
-    if state.and_then(|state| state.outbox).is_some_and(|outbox| outbox.messages.iter().any(is_failure)) {
-        return tell(deliverer, runtime);
-    }
-    let id = format!("unrecorded-{}", ids::execution(clock::now().wall()));
-    for (receiver, outcome) in runtime.block_on(deliverer.tell_unrecorded(&id, error)) {
-        if let Some(reason) = outcome.reason() {
-            say(format_args!(
-                "loa-run: nobody was told by the {receiver}: {reason}; the journal does not hold it, so nobody tries again"
-            ));
-        }
-    }
-}
-
-/// The same for what keeps a service from working, before there is a session that could tell of it.
-pub(super) fn tell_of_refusal(here: &Here, args: &LoaRun, error: &str) -> Result<(), Failure> {
-    let Some(settings) = settings_of_the_execution(here, args) else { return Ok(()) };
-    tell_of_failure(here, deliverer(here, &settings), &runtime()?, error);
-    Ok(())
-}
-
-fn warn(left: &Undelivered) {
-    say(format_args!("loa-run: {}", untold_line(left)));
 }
 
 /// The same for a command that needs no configuration itself: where nothing is queued, none is read.
@@ -96,6 +67,39 @@ pub(super) fn tell_what_is_left(here: &Here, args: &LoaRun) -> Result<(), Failur
         Err(failure) => say(format_args!("loa-run: nobody else was told: {}", failure.text())),
     }
     Ok(())
+}
+
+/// Tells of the error that ended a session.
+pub(super) fn tell_of_failure(here: &Here, deliverer: Deliverer, runtime: &Runtime, error: &str) {
+    let state = here.again().and_then(|here| here.present()).ok().flatten();
+    let is_failure = |message: &Message| matches!(message.news, News::Failed { .. });
+    if state.and_then(|state| state.outbox).is_some_and(|outbox| outbox.messages.iter().any(is_failure)) {
+        return tell(deliverer, runtime);
+    }
+    tell_unrecorded(&deliverer, runtime, error);
+}
+
+/// Tells of an error that kept a service from working, before there was a session that could tell of it.
+pub(super) fn tell_of_refusal(here: &Here, args: &LoaRun, error: &str) -> Result<(), Failure> {
+    let Some(settings) = settings_of_the_execution(here, args) else { return Ok(()) };
+    tell_unrecorded(&deliverer(here, &settings), &runtime()?, error);
+    Ok(())
+}
+
+/// Tells of an error that the journal does not hold: once, for nothing remembers that.
+fn tell_unrecorded(deliverer: &Deliverer, runtime: &Runtime, error: &str) {
+    let id = format!("unrecorded-{}", ids::execution(clock::now().wall()));
+    for (receiver, outcome) in runtime.block_on(deliverer.tell_unrecorded(&id, error)) {
+        if let Some(reason) = outcome.reason() {
+            say(format_args!(
+                "loa-run: nobody was told by the {receiver}: {reason}; the journal does not hold it, so nobody tries again"
+            ));
+        }
+    }
+}
+
+fn warn(left: &Undelivered) {
+    say(format_args!("loa-run: {}", undelivered_line(left)));
 }
 
 fn run(deliverer: Deliverer, runtime: &Runtime, insists: bool) -> Result<Delivered, RunError> {

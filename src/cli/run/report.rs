@@ -8,7 +8,7 @@ use serde_json::json;
 use super::given::Here;
 use super::refusal::of_run;
 use super::show::{UNGUARDED, print_json};
-use crate::cli::console::{print, tamed};
+use crate::cli::console::{print, sanitized};
 use crate::cli::{ExitStatus, Failure};
 use crate::report::run::{Call, RunReport, Seen, fold, html};
 use crate::runner::{RunError, story};
@@ -99,7 +99,7 @@ pub(super) fn escalations(here: &Here, execution: Option<&str>, json: bool) -> R
     if report.calls.is_empty() {
         text = format!("{}: no human was called\n", report.execution_id);
     }
-    print(&tamed(text)).map(|()| ExitStatus::Success)
+    print(&sanitized(text)).map(|()| ExitStatus::Success)
 }
 
 fn write_call(text: &mut String, call: &Call, is_present: bool) -> std::fmt::Result {

@@ -11,8 +11,8 @@ use crate::cli::{ExitStatus, Failure};
 use crate::config::{Explained, Settings};
 use crate::events::{PinnedFile, RunOrigin, State};
 use crate::runner::{
-    Asked, Differences, NotRecorded, PinnedText, Plan, Selection, ask_about_weaker, differences, recorded_files,
-    shell_word, weaker,
+    Asked, Differences, NotRecorded, PinnedText, Plan, RunError, Selection, ask_about_weaker, differences,
+    recorded_files, shell_word, weaker,
 };
 
 /// How many keys of a changed configuration are named.
@@ -183,7 +183,7 @@ pub(super) fn all_taken(
 }
 
 fn not_recorded(error: NotRecorded) -> Failure {
-    Failure::new(ExitStatus::Config, error).hint("name fewer or smaller files under `runtime.protects`")
+    of_run(RunError::NotRecorded(error))
 }
 
 /// What to say of scripts and protected files that are not as they were recorded.

@@ -370,21 +370,18 @@ fn as_service(here: &Here, args: &LoaRun) -> Result<ExitStatus, Failure> {
         || here.again().and_then(|here| here.present()).ok().flatten().map_or(0, |state| state.sessions.len());
     let before = sessions();
     let verb = match here.present()?.map(|state| state.status) {
-        None => "run",
+        None => Some("run"),
         Some(over @ (RunStatus::Completed | RunStatus::Aborted)) => {
             let word = over.as_str();
             say(format_args!("loa-run: the last run is {word}; a service begins no other one, `loa-run run` does"));
-            return Ok(ExitStatus::Success);
+            None
         }
-        Some(_) => "resume",
+        Some(_) => Some("resume"),
     };
-    let mut typed = LoaRun::try_parse_from(["loa-run", verb]).expect("both are commands that need nothing else");
-    typed.workspace = Some(here.layout.workspace().to_path_buf());
-    typed.json = args.json;
     let runtime = runtime()?;
     // From here on: a signal that comes while an end is told by the command ends what follows, too.
     let mut interrupts = listening(&runtime)?;
-    let ended = command(&typed);
+    let ended = verb.map_or(Ok(ExitStatus::Success), |verb| command(&typed(verb, here, args)));
     // A session tells of its end itself; what keeps one from beginning is seen by nobody else.
     if let Err(failure) = &ended
         && sessions() == before
@@ -400,6 +397,14 @@ fn as_service(here: &Here, args: &LoaRun) -> Result<ExitStatus, Failure> {
     }
 }
 
+/// What a person would type.
+fn typed(verb: &str, here: &Here, args: &LoaRun) -> LoaRun {
+    let mut typed = LoaRun::try_parse_from(["loa-run", verb]).expect("both are commands that need nothing else");
+    typed.workspace = Some(here.layout.workspace().to_path_buf());
+    typed.json = args.json;
+    typed
+}
+
 /// Stays until everybody has heard of an end, as often as it takes: nothing starts a service again that has ended like this.
 /// An answer that comes meanwhile is gone on with, for a service that runs is not started either.
 fn stay(
@@ -408,15 +413,15 @@ fn stay(
     ended: &Result<ExitStatus, Failure>,
     (runtime, interrupts): (&Runtime, &mut Interrupts),
 ) -> Result<Option<Awaited>, Failure> {
-    let here = here.again()?;
+    // Where the workspace is gone, nothing is queued.
+    let Ok(here) = here.again() else { return Ok(None) };
     let asks = is_asked(&here);
     // What is tried again in a moment is told then.
     let is_over = matches!(ended, Ok(ExitStatus::Success)) || asks;
     let Some(settings) = settings_of_the_execution(&here, args).filter(|_| is_over) else { return Ok(None) };
     let deliverer = deliverer(&here, &settings);
-    let stayed = stay_until_told(&here.layout, &here.store, deliverer, asks, interrupts, listen);
-    let stayed = runtime.block_on(stayed);
-    stayed.map_err(of_run)
+    let told = stay_until_told(&here.layout, &here.store, deliverer, asks, interrupts, listen);
+    runtime.block_on(told).map_err(of_run)
 }
 
 /// Whether a call waits for its answer.
@@ -425,7 +430,7 @@ fn is_asked(here: &Here) -> bool {
 }
 
 /// Whether a unit of ours looks after the runs of this workspace.
-pub(super) fn is_tended(here: &Here) -> bool {
+pub(super) fn has_service(here: &Here) -> bool {
     let unit = env::config_home().zip(here.layout.workspace().to_str());
     let path = unit.map(|(folder, workspace)| folder.join("systemd/user").join(name(workspace)));
     path.and_then(|path| files::read(&path, 1 << 20).ok()).is_some_and(|text| is_ours(&String::from_utf8_lossy(&text)))

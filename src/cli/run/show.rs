@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::terminal::{span, waits_for};
-use crate::cli::console::{print, tamed};
+use crate::cli::console::{print, sanitized};
 use crate::cli::{ExitStatus, Failure};
 use crate::events::{PinnedFile, RunStatus};
 use crate::runner::{Doing, Plan, Standing, Status, Undelivered, Work, WorkAtHand, shell_word};
@@ -22,7 +22,7 @@ pub(super) fn status_text(status: &Status) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     let _ = write_status(&mut text, status);
-    tamed(text)
+    sanitized(text)
 }
 
 /// The same in few lines, what matters first: what is done and what is asked, and the phases in one line.
@@ -34,7 +34,7 @@ pub(super) fn status_brief(status: &Status) -> String {
         .and_then(|()| write_pending(&mut text, status))
         .and_then(|()| write_phases_summed_up(&mut text, status))
         .and_then(|()| write_troubles(&mut text, status));
-    tamed(text)
+    sanitized(text)
 }
 
 fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
@@ -120,9 +120,9 @@ fn write_past(text: &mut String, status: &Status) -> std::fmt::Result {
     if let Some(error) = &status.last_error {
         writeln!(text, "\nthe last session ended by an error: {error}")?;
     }
-    for (index, untold) in status.untold.iter().enumerate() {
+    for (index, left) in status.undelivered.iter().enumerate() {
         let gap = if index == 0 { "\n" } else { "" };
-        writeln!(text, "{gap}{}", untold_line(untold))?;
+        writeln!(text, "{gap}{}", undelivered_line(left))?;
     }
     for (index, answer) in status.answers.iter().enumerate() {
         let mark = if answer.unguarded { UNGUARDED } else { "" };
@@ -146,15 +146,15 @@ fn write_pending(text: &mut String, status: &Status) -> std::fmt::Result {
     Ok(())
 }
 
-pub(super) fn untold_line(untold: &Undelivered) -> String {
-    let Undelivered { receiver, event, .. } = untold;
-    let next = match (untold.refused, untold.again_at) {
+pub(super) fn undelivered_line(left: &Undelivered) -> String {
+    let Undelivered { receiver, event, .. } = left;
+    let next = match (left.refused, left.again_at) {
         (true, _) => "it is not tried again; when that is mended, `loa-run notify --retry`".to_owned(),
         (false, Some(at)) => format!("later commands try again from {at} on, `loa-run notify` among them"),
         (false, None) => "`loa-run notify` tries".to_owned(),
     };
-    let reason = untold.reason.as_deref().unwrap_or("nobody has tried");
-    let tries = match untold.tries {
+    let reason = left.reason.as_deref().unwrap_or("nobody has tried");
+    let tries = match left.tries {
         0 | 1 => String::new(),
         tries => format!(", tried {tries} times"),
     };
@@ -220,7 +220,7 @@ pub(super) fn status_line(status: &Status) -> String {
         let (trigger, phase) = (pending.trigger, pending.phase);
         said.push(format!("waits for an answer: {trigger} in {phase}: loa-run resolve fix_and_resume"));
     }
-    tamed(said.join("; "))
+    sanitized(said.join("; "))
 }
 
 /// Whether nothing but a resume is missing.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::{Timestamp, Unit};
 
 use super::screen::Screen;
-use crate::cli::console::{CYAN, RED, for_output, tamed};
+use crate::cli::console::{CYAN, RED, for_output, sanitized};
 use crate::contract::{Checkpoint, Phase, PhaseExit};
 use crate::draw;
 use crate::events::{
@@ -113,7 +113,7 @@ impl Terminal {
         for stream in [Stream::Stdout, Stream::Stderr] {
             self.end_line(stream);
         }
-        let text = tamed(text);
+        let text = sanitized(text);
         let text = if self.colours { text } else { anstream::adapter::strip_str(&text).to_string() };
         self.screen.show(Stream::Stderr, text.into_bytes());
     }

@@ -9,7 +9,7 @@ use super::args::LoaRun;
 use super::commands::runtime;
 use super::given::{Here, settings_of_the_execution};
 use super::refusal::of_run;
-use super::service::is_tended;
+use super::service::has_service;
 use super::show::{print_json, status_brief, status_line, status_text};
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
@@ -45,7 +45,7 @@ pub(super) fn looked(here: &Here, settings: Option<&Settings>) -> Result<Status,
         now: clock::now().wall(),
         limit,
         receivers: &receivers,
-        is_tended: is_tended(here),
+        has_service: has_service(here),
     };
     status(&here.layout, &here.store, from).map_err(of_run)
 }

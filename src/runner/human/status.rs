@@ -87,7 +87,7 @@ pub struct Status {
     pub last_error: Option<String>,
     /// Who is to be told of an end and was not yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub untold: Vec<Undelivered>,
+    pub undelivered: Vec<Undelivered>,
 }
 
 /// One phase of a status.
@@ -156,7 +156,7 @@ pub struct Vantage<'a> {
     /// Who is to be told of its ends; nobody where that is not known.
     pub receivers: &'a [Receiver],
     /// A service goes on with it by itself.
-    pub is_tended: bool,
+    pub has_service: bool,
 }
 
 /// Where the execution in the workspace stands.
@@ -173,7 +173,8 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
     };
     let process = store.holder()?;
     let mut work = WorkAtHand::of(&state, envelopes, process.is_some());
-    let standing = Standing::of(state.status, process.is_some(), work.as_ref().map(|work| work.doing), from.is_tended);
+    let standing =
+        Standing::of(state.status, process.is_some(), work.as_ref().map(|work| work.doing), from.has_service);
     if let Some(work) = &mut work {
         work.last_output = last_output(&state, work, from);
     }
@@ -200,7 +201,7 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         answers: ResolutionAction::WORDS.iter().map(|word| format!("loa-run resolve {word}")).collect(),
     });
     // Whoever works on it delivers it.
-    let untold = if process.is_some() { Vec::new() } else { undelivered(&state, from.receivers) };
+    let undelivered = if process.is_some() { Vec::new() } else { undelivered(&state, from.receivers) };
     Ok(Status {
         execution_id: state.execution_id.clone(),
         status: state.status,
@@ -225,7 +226,7 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         outage: state.outage.clone().filter(|outage| outage.answered.is_none()),
         answers: state.resolutions.iter().map(AnswerLine::from).collect(),
         last_error: state.last_error.clone(),
-        untold,
+        undelivered,
     })
 }
 

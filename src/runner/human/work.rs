@@ -102,10 +102,10 @@ impl WorkAtHand {
 
 impl Standing {
     /// What follows from where it stands, from whether a process works on it, and from what it does.
-    pub(super) fn of(status: RunStatus, works: bool, doing: Option<Doing>, is_tended: bool) -> Self {
+    pub(super) fn of(status: RunStatus, works: bool, doing: Option<Doing>, has_service: bool) -> Self {
         match (status, works, doing) {
             // A service manager starts it again.
-            (RunStatus::Interrupted | RunStatus::Running, false, _) if is_tended => Self::Waiting,
+            (RunStatus::Interrupted | RunStatus::Running, false, _) if has_service => Self::Waiting,
             (RunStatus::Completed | RunStatus::Aborted, ..) => Self::Finished,
             (RunStatus::Running, true, Some(Doing::BackingOff | Doing::WaitingForProvider)) => Self::Waiting,
             (RunStatus::Running, true, _) => Self::Working,
@@ -269,8 +269,8 @@ mod tests {
         ] {
             assert_eq!(Standing::of(status, works, doing, false), standing, "{status:?} {works} {doing:?}");
             // A service starts again what ended before its time, and answers nobody.
-            let tended = if matches!(status, Running | Interrupted) && !works { Standing::Waiting } else { standing };
-            assert_eq!(Standing::of(status, works, doing, true), tended, "{status:?} {works} {doing:?}");
+            let expected = if matches!(status, Running | Interrupted) && !works { Standing::Waiting } else { standing };
+            assert_eq!(Standing::of(status, works, doing, true), expected, "{status:?} {works} {doing:?}");
         }
     }
 }
