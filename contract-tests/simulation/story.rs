@@ -202,6 +202,7 @@ pub(super) fn bounds(triggers: TriggerLimits, deploy_approval: bool) -> Bounds {
         grace: Duration::ZERO,
         limit_patience: Duration::from_mins(10),
         outage_patience: Duration::from_mins(10),
+        outage_codes: Vec::new(),
         notification: super::post::notification(),
         operator: None,
         effort: None,

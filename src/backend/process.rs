@@ -33,6 +33,12 @@ pub(super) trait Reader: fmt::Debug {
     /// A line of standard output, without its ending.
     fn line(&mut self, line: &str) -> Vec<AgentEvent>;
 
+    /// A line of standard error, without its ending. Most programs say nothing there that is data.
+    fn complaint(&mut self, line: &str) -> Vec<AgentEvent> {
+        let _ = line;
+        Vec::new()
+    }
+
     /// What has come since the last call from elsewhere than the output.
     fn poll(&mut self) -> Vec<AgentEvent> {
         Vec::new()
@@ -70,7 +76,7 @@ impl Verdict {
     }
 }
 
-/// Puts lines together from the pieces of standard output.
+/// Puts lines together from the pieces of one stream.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     line: Vec<u8>,
@@ -102,6 +108,7 @@ pub(super) struct Process<R> {
     running: Started,
     reader: R,
     lines: Lines,
+    complaints: Lines,
     ready: VecDeque<AgentEvent>,
     /// How long it may stay once it is over, and how much of that is left since it wrote something.
     lingers: Duration,
@@ -118,6 +125,7 @@ impl<R: Reader> Process<R> {
             running,
             reader,
             lines: Lines::default(),
+            complaints: Lines::default(),
             ready: VecDeque::new(),
             lingers: LINGERS,
             patience: None,
@@ -159,10 +167,12 @@ impl<R: Reader> Process<R> {
     }
 
     fn output(&mut self, piece: Piece) {
-        let line = if piece.stream == Stream::Stdout { self.lines.take(&piece) } else { None };
+        let is_answer = piece.stream == Stream::Stdout;
+        let line = if is_answer { self.lines.take(&piece) } else { self.complaints.take(&piece) };
         self.ready.push_back(AgentEvent::Output(piece));
         if let Some(line) = line {
-            self.ready.extend(self.reader.line(&line));
+            let events = if is_answer { self.reader.line(&line) } else { self.reader.complaint(&line) };
+            self.ready.extend(events);
         }
     }
 }

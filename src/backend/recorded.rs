@@ -64,6 +64,12 @@ pub(super) trait Beside: fmt::Debug + Default {
     /// A line of the stream.
     fn stream(&mut self, line: &str) -> Vec<AgentEvent>;
 
+    /// A line of standard error.
+    fn complaint(&mut self, line: &str) -> Vec<AgentEvent> {
+        let _ = line;
+        Vec::new()
+    }
+
     /// A line of the file.
     fn recorded(&mut self, line: &str) -> Vec<AgentEvent>;
 
@@ -94,6 +100,10 @@ impl<F: Beside> Reader for Followed<F> {
         self.resumption.heard(line);
         let events = self.facts.stream(line);
         events.into_iter().chain(self.poll()).collect()
+    }
+
+    fn complaint(&mut self, line: &str) -> Vec<AgentEvent> {
+        self.facts.complaint(line)
     }
 
     fn poll(&mut self) -> Vec<AgentEvent> {

@@ -41,7 +41,7 @@ static UNREACHABLE: LazyLock<Regex> = LazyLock::new(|| {
             ECONN(REFUSED|RESET|ABORTED) | ETIMEDOUT | ENOTFOUND | EAI_AGAIN | E(NET|HOST)(UNREACH|DOWN) | EPIPE |
             UND_ERR_(CONNECT_TIMEOUT|SOCKET) | getaddrinfo | fetch\ failed | terminated$ | socket\ hang\ up |
             network\ (is\ )?(error|unreachable|down) | no\ route\ to\ host | no\ such\ host |
-            connection\s+(error|failed|refused|reset|aborted|closed|timed\ out|timeout) | connect(ion)?\ timeout |
+            connection\s*(error|failed|refused|reset|aborted|closed|timed\ out|timeout) | connect(ion)?\ timeout |
             (unable|failed)\ to\ connect | cannot\ connect\ to\ (host|api) | error\ sending\ request |
             name\ resolution | (could\ not|failed\ to)\ resolve | dns\ (error|lookup) |
             request\ timed\ out | operation\ timed\ out | i/o\ timeout | server\ disconnected
@@ -81,6 +81,8 @@ mod tests {
     fn a_provider_that_was_not_reached_is_told_from_one_that_answered() {
         for message in [
             "API Error: Unable to connect to API (ECONNREFUSED)",
+            "API Error: Unable to connect to API (ConnectionRefused)",
+            "ConnectionReset: the server closed it",
             "[API Error: connect ECONNREFUSED 104.18.6.192:443]",
             "[API Error: terminated (cause: read ECONNRESET)]",
             "getaddrinfo EAI_AGAIN api.example.com",

@@ -41,6 +41,11 @@ pub struct Runtime {
     /// How long a run waits for the end of one outage: a provider that cannot be reached, or that answers with 5xx. Such as
     /// `90s`, `30m` or `2h`; with `0` an outage is a failed attempt like others, and uses up retries.
     pub outage_patience: Span,
+    /// Exit codes, from 3, with which a command of a phase, or an agent that is any program (`run:`), says that there is such an
+    /// outage: it is tried again until it ends otherwise, up to `outage_patience`. Without them only 69 of such an agent does.
+    #[schemars(inner(range(min = 3, max = 255)))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outage_codes: Vec<u8>,
     /// How people hear of a call.
     pub notify: Notify,
     /// Variables whose values are taken out of logs, summaries and reports, besides secrets of known shapes.
@@ -74,6 +79,7 @@ impl Default for Runtime {
             backends: BTreeMap::new(),
             limit_patience_hours: 24.0,
             outage_patience: Span::hours(2),
+            outage_codes: Vec::new(),
             notify: Notify::default(),
             redact: keys.map(str::to_owned).to_vec(),
             log_limit_mb: 64,

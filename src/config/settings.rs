@@ -220,6 +220,12 @@ impl Settings {
         self.config.runtime.outage_patience.time()
     }
 
+    /// Exit codes with which a command, or an agent that is any program, says that there is an outage.
+    #[must_use]
+    pub fn outage_codes(&self) -> &[u8] {
+        &self.config.runtime.outage_codes
+    }
+
     /// Globs of the files that no phase is to change.
     #[must_use]
     pub fn protects(&self) -> &[String] {

@@ -24,7 +24,7 @@ pub use execution::Execution;
 pub use exit::StageOutcome;
 pub use invocation::{Class, ClassName, Consequence, Repeat, Repeats, next_look};
 pub use operator::{Surroundings, operator};
-pub use outage::next_probe;
+pub use outage::{is_outage_code, next_probe};
 pub use quota::{Answers, Tally, Usage, Window};
 pub use redaction::{RedactedStream, Redactor};
 pub use signature::Signature;

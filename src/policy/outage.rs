@@ -17,6 +17,12 @@ pub fn next_probe(probes: u32, left: Duration, chance: f64) -> Option<Duration> 
     (!left.is_zero()).then(|| PROBES.delay(probes, chance).min(left))
 }
 
+/// Whether these codes, which a configuration names, hold the one that a process ended with.
+#[must_use]
+pub fn is_outage_code(codes: &[u8], code: i32) -> bool {
+    codes.iter().any(|known| i32::from(*known) == code)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -29,6 +29,8 @@ pub struct Bounds {
     pub limit_patience: Duration,
     /// How long one outage of a provider is waited for; not at all, it is a failure like others.
     pub outage_patience: Duration,
+    /// Codes with which a command, or an agent that has nothing else to tell its ends apart by, says that there is one.
+    pub outage_codes: Vec<u8>,
     /// Who is told how a run ends, and how.
     pub notification: Notification,
     /// Who operates, when the configuration says it.
@@ -63,6 +65,7 @@ impl Bounds {
             grace: GRACE,
             limit_patience: settings.limit_patience(),
             outage_patience: settings.outage_patience(),
+            outage_codes: settings.outage_codes().to_vec(),
             notification: Notification::from(settings),
             operator: operator::configured(settings),
             effort: settings.effort(),

@@ -103,9 +103,16 @@ fn of_bounds(before: &Bounds, after: &Bounds) -> Vec<String> {
     ];
     let raised = counts.into_iter().filter(|(_, was, is)| is > was);
     let raised = raised.map(|(what, was, is)| format!("{is} {what} are allowed; it was {was}"));
+    let codes = after.outage_codes.iter().filter(|code| !before.outage_codes.contains(code));
+    let codes = codes.map(|code| format!("exit {code} is an outage that is waited for"));
     let approval = (before.deploy_approval && !after.deploy_approval)
         .then(|| format!("{} begins without a person's approval", Phase::Deploy));
-    approval.into_iter().chain(raised).chain(of_notification(&before.notification, &after.notification)).collect()
+    approval
+        .into_iter()
+        .chain(raised)
+        .chain(codes)
+        .chain(of_notification(&before.notification, &after.notification))
+        .collect()
 }
 
 /// Who is told is not shown: an address is a secret. One that is told of less counts as another.
@@ -236,6 +243,7 @@ mod tests {
                 "90000 seconds of waiting for providers' limits are allowed; it was 86400",
             ),
             ("", "runtime.outage_patience=3h", "10800 seconds of waiting for an outage are allowed; it was 7200"),
+            ("runtime.outage_codes=[75]", "runtime.outage_codes=[99]", "exit 99 is an outage that is waited for"),
             (
                 "runtime.redact=[\"MINE\"]",
                 "runtime.redact=[]",

@@ -2,7 +2,7 @@
 
 use super::asked::{ended, lines};
 use super::{Player, StandIn};
-use crate::run::until;
+use crate::run::{Workspace, until};
 
 /// A stand-in whose provider is out of order at the starts of these numbers, and then is not.
 fn down(player: Player, patience: &str, starts: &[&str]) -> StandIn {
@@ -87,4 +87,40 @@ fn an_agent_that_is_asked_waits_where_somebody_wants_that() {
     let told = lines(&agent.ask(&[&ask[..], &["--outage-patience", "0.2s", "x"]].concat()).exits(1));
     assert_eq!((agent.starts(), &ended(&told)["class"]), (2, &"outage".into()));
     agent.ask(&["run", "--outage-patience", "soon", "x"]).exits(64).says(&["90s"]);
+}
+
+/// A workspace whose phase `design` is this, and ends with 75 at its first `times` starts.
+fn by_code(section: &str, times: u32) -> Workspace {
+    let workspace = Workspace::only(&[]);
+    workspace.write("work", &format!("echo x >> starts; test $(wc -l < starts) -gt {times} || exit 75\n"));
+    workspace.config(&format!(
+        "runtime:\n  outage_patience: 0.3s\n  outage_codes: [75]\n  backend: mine\n  backends: {{ mine: {{ run: [sh, work, '{{prompt}}'] }} }}\n  \
+         phases: {{ design: {{ {section}, verify: 'true' }}, preflight: {{ skip: true }}, discovery: {{ skip: true }}, \
+         implementation: {{ skip: true }}, audit: {{ skip: true }}, submit: {{ skip: true }}, deploy: {{ skip: true }}, \
+         learning: {{ skip: true }} }}\n"
+    ));
+    workspace
+}
+
+#[test]
+fn a_code_that_the_configuration_names_is_an_outage_of_a_command_and_of_an_own_agent() {
+    for section in ["command: sh work", "prompt: Go."] {
+        let workspace = by_code(section, 1);
+        workspace.loa(&["run"]).exits(0).says(&["exit 75, which runtime.outage_codes names", "probe 1 at"]);
+        assert_eq!(workspace.read("starts").lines().count(), 2, "{section}");
+        assert_eq!(workspace.checkpoint("design")["attempt"], 1, "{section}: no retry is used up");
+        let workspace = by_code(section, 9);
+        workspace.loa(&["run"]).exits(1).says(&["`loa-run resume` waits for it anew"]);
+        assert!(workspace.reports().is_empty(), "{section}: nobody is called");
+    }
+}
+
+#[test]
+fn codes_that_mean_something_else_are_refused_with_their_place() {
+    let workspace = by_code("command: 'true'", 0);
+    let config = workspace.read(".loa.config.yaml");
+    for code in ["0", "1", "2", "256", "x"] {
+        workspace.config(&config.replace("[75]", &format!("[75, {code}]")));
+        workspace.loa(&["run"]).exits(78).says(&["outage_codes", ".loa.config.yaml:3"]);
+    }
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::backend::process::{Reader, Verdict, brief, silent};
-use crate::backend::status::{class_of, class_without_answer, status};
+use crate::backend::status::{class_of, class_without_answer, is_unreachable, status};
 use crate::events::Spent;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
@@ -24,6 +24,8 @@ pub(super) struct Transcript {
     message: Option<String>,
     /// When the quota that refused the last request is given anew.
     limit: Option<Limit>,
+    /// The kind of the failure that it told last, if no answer came after it.
+    failure: Option<String>,
     result: Option<Value>,
 }
 
@@ -35,7 +37,7 @@ struct Limit {
 
 impl Transcript {
     pub(super) fn new(resumes: bool) -> Self {
-        Self { resumes, began: false, message: None, limit: None, result: None }
+        Self { resumes, began: false, message: None, limit: None, failure: None, result: None }
     }
 
     fn system(&mut self, event: &Value) -> Vec<AgentEvent> {
@@ -45,10 +47,15 @@ impl Transcript {
             events.push(AgentEvent::Session(session.to_owned()));
         }
         match event["subtype"].as_str() {
-            Some("api_retry") => events.push(AgentEvent::Retrying {
-                status: status(&event["error_status"]),
-                wait: event["retry_delay_ms"].as_u64().map(Duration::from_millis),
-            }),
+            Some("api_retry") => {
+                let status = status(&event["error_status"]);
+                let wait =
+                    event["retry_delay_ms"].as_f64().and_then(|delay| Duration::try_from_secs_f64(delay / 1e3).ok());
+                events.push(AgentEvent::Retrying { status, wait });
+                if status.is_none() {
+                    events.push(AgentEvent::Unreached);
+                }
+            }
             Some("compact_boundary") => {
                 let tokens = |key: &str| event["compact_metadata"][key].as_u64();
                 events.push(AgentEvent::Compacted { before: tokens("pre_tokens"), after: tokens("post_tokens") });
@@ -63,9 +70,15 @@ impl Transcript {
         if event["api_error"] == "usage_limit_reached" {
             self.limit = Some(Limit::of(&event["api_error_params"]["rate_limit_info"]));
         }
-        // Its own words about a failure, and what a subagent does in a context of its own.
-        if message["model"] == "<synthetic>" || !event["parent_tool_use_id"].is_null() {
+        // Its own words about a failure.
+        if message["model"] == "<synthetic>" {
+            self.failure = event["error"].as_str().map(str::to_owned);
             return Vec::new();
+        }
+        self.failure = None;
+        // What a subagent does in a context of its own.
+        if !event["parent_tool_use_id"].is_null() {
+            return vec![AgentEvent::Working];
         }
         let mut events = Vec::new();
         let id = message["id"].as_str().map(str::to_owned);
@@ -102,6 +115,8 @@ impl Transcript {
                 None => Class::Transient { wait: None },
             },
             (_, Some(status)) => class_of(status),
+            // Version 2.1.197 calls a turn completed that was never answered.
+            (Some("api_error" | "completed"), None) if self.was_unreached(result) => Class::Outage,
             // No answer of the provider, or not all of one.
             (Some("api_error"), None) => class_without_answer(result["result"].as_str().unwrap_or_default()),
             // It broke down without a reason that it knows.
@@ -109,6 +124,14 @@ impl Transcript {
             // Somebody's hook or policy stopped it, or it refuses itself.
             (Some(_), None) => Class::Permanent,
         }
+    }
+}
+
+impl Transcript {
+    /// Whether the turn failed because the provider was not reached: it gave no status, and no answer.
+    fn was_unreached(&self, result: &Value) -> bool {
+        let told = self.failure.as_deref() == Some("server_error");
+        told || is_unreachable(result["result"].as_str().unwrap_or_default())
     }
 }
 

@@ -66,12 +66,22 @@ impl Beside for Facts {
             "item.completed" if event["item"]["type"] == "agent_message" => {
                 events.extend(event["item"]["text"].as_str().map(|text| AgentEvent::Said(text.to_owned())));
             }
+            "item.started" | "item.updated" | "item.completed" if event["item"]["type"] != "error" => {
+                events.push(AgentEvent::Working);
+            }
             "turn.completed" => self.turn = Some(Turn::Completed),
             "turn.failed" => {
                 let message = event["error"]["message"].as_str().unwrap_or_default();
                 self.turn = Some(Turn::Failed(message.to_owned()));
             }
-            "error" => self.complaint = true,
+            "error" => {
+                let message = event["message"].as_str().unwrap_or_default();
+                if is_unreached(message) {
+                    events.extend([AgentEvent::Retrying { status: None, wait: None }, AgentEvent::Unreached]);
+                } else {
+                    self.complaint = true;
+                }
+            }
             _ => {}
         }
         events
@@ -169,6 +179,12 @@ impl Facts {
         };
         (class, kind.to_owned())
     }
+}
+
+/// Whether a message says that it tries again because there is no network, which it does for ever. Retries after an answer,
+/// or after one that broke off, it counts ("1/5"), and gives up.
+fn is_unreached(message: &str) -> bool {
+    message.starts_with("Reconnecting... waiting for network")
 }
 
 /// Whether a message is the body of a provider's error that blames the request.

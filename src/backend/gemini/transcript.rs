@@ -4,17 +4,25 @@
 //! `result.status`, whether an `error` event came after the last answer, and whether there was an answer at all. The status
 //! of a failed request is the exit code, less 256 by its narrowness; where that says nothing, the one that stands in the
 //! provider's body, in `error.message`. A prompt that is too long has the status of any other refused request (400). The
-//! stream's usage is a sum; the size of the context after each answer stands in the session file.
+//! stream's usage is a sum; the size of the context after each answer stands in the session file. That it asks its provider
+//! again it says on standard error alone.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
 use crate::backend::process::{Verdict, brief, silent};
 use crate::backend::recorded::{Beside, Followed};
-use crate::backend::status::{class_of, class_without_answer, status_in};
+use crate::backend::status::{class_of, class_without_answer, is_unreachable, status_in};
 use crate::events::Spent;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
 use crate::system::process::ProcessExit;
+
+/// What it writes to standard error before it asks its provider again.
+static RETRY: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^Attempt \d+ failed\b.*\bRetrying\b").expect("a pattern that tests compile"));
 
 /// Reads both.
 pub(super) type Transcript = Followed<Facts>;
@@ -50,9 +58,9 @@ impl Beside for Facts {
             Some("message") if event["role"] == "assistant" => {
                 self.said.push_str(event["content"].as_str().unwrap_or_default());
                 self.complaint = None;
-                Vec::new()
+                vec![AgentEvent::Working]
             }
-            Some("tool_use") => self.spoken(),
+            Some("tool_use") => self.spoken().into_iter().chain([AgentEvent::Working]).collect(),
             Some("error") => {
                 self.complaint = event["message"].as_str().map(str::to_owned);
                 Vec::new()
@@ -64,6 +72,17 @@ impl Beside for Facts {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Its own retries are told nowhere else.
+    fn complaint(&mut self, line: &str) -> Vec<AgentEvent> {
+        if !RETRY.is_match(line) {
+            return Vec::new();
+        }
+        let status = status_in(line);
+        let unreached = status.is_none() && is_unreachable(line);
+        let retrying = AgentEvent::Retrying { status, wait: None };
+        std::iter::once(retrying).chain(unreached.then_some(AgentEvent::Unreached)).collect()
     }
 
     fn recorded(&mut self, line: &str) -> Vec<AgentEvent> {

@@ -214,6 +214,7 @@ fn question(here: &Here, verb: &AgentVerb, settings: &Settings) -> Result<Questi
         backoff: retry.backoff,
         patience: bounds.limit_patience,
         outage_patience: asked.outage_patience.time(),
+        outage_codes: bounds.outage_codes,
         grace: bounds.grace,
         redactor: bounds.redactor,
         program: program()?,

@@ -128,7 +128,7 @@ pub(in crate::runner) fn activity(event: AgentEvent, turns: u32, redactor: &Reda
         AgentEvent::Retrying { status, wait } => AgentActivity::Retrying { status, wait_ms: wait.map(millis) },
         AgentEvent::Compacted { before, after } => AgentActivity::Compacted { before, after },
         AgentEvent::Denied(tools) => AgentActivity::Denied { tools: tools as u64 },
-        AgentEvent::Output(_) | AgentEvent::Ended(_) => return None,
+        AgentEvent::Output(_) | AgentEvent::Unreached | AgentEvent::Working | AgentEvent::Ended(_) => return None,
     })
 }
 

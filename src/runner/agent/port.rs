@@ -21,7 +21,7 @@ use serde::Serialize;
 use crate::config::DockerSection;
 use crate::contract::{ContextLimits, EffortLevel};
 use crate::events::Spent;
-use crate::policy::{Class, Usage};
+use crate::policy::{Class, Usage, is_outage_code};
 use crate::system::process::Piece;
 
 /// One agent program, as it is configured.
@@ -232,6 +232,10 @@ pub enum AgentEvent {
         /// The pause before it tries, when it is known.
         wait: Option<Duration>,
     },
+    /// It says that it does not reach its provider, and goes on trying. [`AgentEvent::Retrying`] comes beside it.
+    Unreached,
+    /// It did something that only an answer of its provider can have brought about, and that is none of the other events.
+    Working,
     /// It compacted its context.
     Compacted {
         /// Tokens before, when known.
@@ -260,4 +264,39 @@ pub struct AgentEnd {
     pub session_refused: bool,
     /// What it used, where it says so.
     pub spent: Option<Spent>,
+}
+
+impl AgentEnd {
+    /// The same as the configuration reads it: of an agent that has only its exit code to tell its ends apart by, these codes
+    /// are an outage.
+    #[must_use]
+    pub fn with_outage_codes(self, is_structured: bool, codes: &[u8]) -> Self {
+        match self.code.filter(|code| !is_structured && is_outage_code(codes, *code)) {
+            Some(code) => {
+                let evidence = format!("exit {code}, which runtime.outage_codes names");
+                Self { class: Class::Outage, evidence, ..self }
+            }
+            None => self,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_that_is_named_is_an_outage_of_an_agent_that_has_nothing_else_to_say() {
+        for (code, is_structured, class) in [
+            (Some(75), false, Class::Outage),
+            (Some(75), true, Class::Permanent),
+            (Some(2), false, Class::Permanent),
+            (None, false, Class::Permanent),
+        ] {
+            let evidence = String::new();
+            let end =
+                AgentEnd { class: Class::Permanent, code, signal: None, evidence, session_refused: false, spent: None };
+            assert_eq!(end.with_outage_codes(is_structured, &[75, 99]).class, class, "{code:?} {is_structured}");
+        }
+    }
 }

@@ -44,6 +44,7 @@ fn bounds() -> Bounds {
         grace: Duration::ZERO,
         limit_patience: Duration::ZERO,
         outage_patience: Duration::from_hours(2),
+        outage_codes: Vec::new(),
         notification: Notification::default(),
         operator: None,
         effort: None::<EffortConfig>,

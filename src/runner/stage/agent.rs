@@ -9,9 +9,10 @@ use tracing::{Instrument, info, info_span};
 use super::agent_session::AgentSession;
 use super::attempt::{End, StageTask};
 use super::inbox::Fact;
+use super::outage::HANGS;
 use crate::events::{AgentActivity, Begins, Event, Observation};
 use crate::policy::{Class, Consequence, StageOutcome, next_look};
-use crate::runner::agent::{Driven, Host, TICK, activity, drive, ended, left, prompt};
+use crate::runner::agent::{Driven, EVIDENCE, Host, TICK, Unreached, activity, drive, ended, left, prompt};
 use crate::runner::decide::Stop;
 use crate::runner::{AgentEnd, AgentEvent, AgentWork, Invocation, RunError, Session};
 use crate::system::clock;
@@ -19,9 +20,6 @@ use crate::system::guard::Guard;
 
 /// How the model's answers are counted out to people: the first, and then every tenth.
 const TURNS_SHOWN: u32 = 10;
-
-/// How long a probe of an outage may say nothing before it is taken for one that hangs.
-const HANGS: Duration = Duration::from_mins(15);
 
 /// How one invocation went on.
 enum Next {
@@ -40,6 +38,8 @@ enum Cut {
     Full,
     /// Within an outage, it was not answered for so long that it hangs.
     Unanswered,
+    /// It does nothing any more but try to reach its provider.
+    Unreached,
 }
 
 /// A phase that has an agent do its work.
@@ -61,7 +61,11 @@ impl Host for PhaseHost<'_> {
     }
 
     async fn heard(&mut self, event: AgentEvent) -> Result<Option<Cut>, RunError> {
+        let in_vain = self.agent.unreached.heard(&event, clock::now());
         self.task.note(event, self.agent).await?;
+        if in_vain {
+            return Ok(Some(Cut::Unreached));
+        }
         if let Some(since) = &mut self.agent.probing {
             *since = clock::now();
         }
@@ -118,12 +122,14 @@ impl StageTask {
             Driven::Cut(Cut::Over(stop), _) => Next::End(Err(stop)),
             Driven::Cut(Cut::Full, _) => self.compact_agent(agent).await?,
             Driven::Cut(Cut::Unanswered, end) => self.wait_for_provider(agent, &end.evidence).await?,
+            Driven::Cut(Cut::Unreached, end) => self.after(&end, agent).await?,
             Driven::Ended(end) => self.after(&end, agent).await?,
         })
     }
 
     async fn begin_invocation(&mut self, agent: &mut AgentSession) {
         agent.invocations += 1;
+        agent.unreached = Unreached::default();
         let session = agent.earlier().map(str::to_owned);
         let begins = if session.is_some() { Begins::Resumed } else { Begins::New };
         let (number, backend) = (agent.invocations, agent.backend.name().to_owned());
@@ -144,14 +150,19 @@ impl StageTask {
         let end = match driven? {
             Driven::Ended(mut end) => {
                 end.evidence = self.bounds.redactor.text(&end.evidence);
-                if self.bounds.outage_patience.is_zero() {
-                    end.class = end.class.without_outages();
+                end = end.with_outage_codes(agent.capabilities.structured, &self.bounds.outage_codes);
+                if end.class == Class::Outage {
+                    end.class = self.class_of_outage();
                 }
                 Driven::Ended(end)
             }
             Driven::Cut(Cut::Unanswered, end) => {
                 let evidence = "the provider did not answer".to_owned();
                 Driven::Cut(Cut::Unanswered, AgentEnd { class: Class::Outage, evidence, ..end })
+            }
+            Driven::Cut(Cut::Unreached, end) => {
+                let (class, evidence) = (self.class_of_outage(), EVIDENCE.to_owned());
+                Driven::Cut(Cut::Unreached, AgentEnd { class, evidence, session_refused: false, ..end })
             }
             // The reason that ended it comes before what it made of that.
             Driven::Cut(cut, end) => {
@@ -167,7 +178,13 @@ impl StageTask {
         Ok(end)
     }
 
-    /// What follows an invocation that ended by itself.
+    /// What an outage is to this run: one that nobody wants to wait for is a failure like others.
+    fn class_of_outage(&self) -> Class {
+        let waits = !self.bounds.outage_patience.is_zero();
+        if waits { Class::Outage } else { Class::Outage.without_outages() }
+    }
+
+    /// What follows an invocation that is over, and says itself what that means.
     async fn after(&mut self, end: &AgentEnd, agent: &mut AgentSession) -> Result<Next, RunError> {
         if end.session_refused {
             let text = format!("{}: the session is not there any more; a new one begins", agent.phase);
@@ -215,7 +232,7 @@ impl StageTask {
                 let text = format!("{}: the compaction did not succeed: {}", agent.phase, end.evidence);
                 self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
             }
-            Driven::Ended(_) | Driven::Cut(Cut::Full | Cut::Unanswered, _) => {}
+            Driven::Ended(_) | Driven::Cut(Cut::Full | Cut::Unanswered | Cut::Unreached, _) => {}
         }
         Ok(Next::Again)
     }
@@ -242,22 +259,10 @@ impl StageTask {
         Ok(Next::Again)
     }
 
-    /// Waits before the provider is asked again, as long as the owner says, who stops the stage when patience is spent. The
-    /// time is neither the run's nor the attempt's.
+    /// Waits before the provider is asked again.
     async fn wait_for_provider(&mut self, agent: &mut AgentSession, reason: &str) -> Result<Next, RunError> {
-        let reason = reason.to_owned();
-        let probe_at = self.inbox.announce(Fact::OutageMet { reason }).await.probe_at;
-        let left = || probe_at.map_or(Duration::ZERO, |probe| probe.since(clock::now()));
-        // Whoever is to end hears of it here, also where no pause is left.
-        loop {
-            tokio::select! {
-                biased;
-                stop = self.stop() => return Ok(Next::End(Err(stop))),
-                () = tokio::time::sleep(TICK.min(left())) => {}
-            }
-            if left().is_zero() {
-                break;
-            }
+        if let Some(stop) = self.wait_out(reason.to_owned()).await {
+            return Ok(Next::End(Err(stop)));
         }
         agent.probing = Some(clock::now());
         Ok(Next::Again)
@@ -276,7 +281,8 @@ impl StageTask {
         if let AgentEvent::Output(piece) = &event {
             return self.keep(piece, !agent.capabilities.structured).await;
         }
-        if matches!(event, AgentEvent::Turn | AgentEvent::Usage(_) | AgentEvent::Compacted { .. }) {
+        if matches!(event, AgentEvent::Turn | AgentEvent::Usage(_) | AgentEvent::Working | AgentEvent::Compacted { .. })
+        {
             self.answered(agent).await;
         }
         agent.turns += u32::from(event == AgentEvent::Turn);

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::attempt::StageTask;
 use crate::contract::{ContextLimits, Phase};
+use crate::runner::agent::Unreached;
 use crate::runner::{AgentWork, Backend, Capabilities, Surroundings, Task};
 use crate::system::clock::{self, Moment};
 
@@ -32,6 +33,8 @@ pub(super) struct AgentSession {
     pub(super) compacted: bool,
     /// How often a limit was met.
     pub(super) limits_met: u32,
+    /// What the invocation at hand says of not reaching its provider.
+    pub(super) unreached: Unreached,
     /// Within an outage, since when a probe was not answered.
     pub(super) probing: Option<Moment>,
 }
@@ -61,6 +64,7 @@ impl AgentSession {
             said: None,
             compacted: false,
             limits_met: 0,
+            unreached: Unreached::default(),
             probing: task.order.is_probe.then(clock::now),
         }
     }

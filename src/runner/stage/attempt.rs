@@ -23,7 +23,7 @@ use crate::runner::decide::{Attempt, Stop, Words};
 use crate::runner::session::SESSION_VARIABLE;
 use crate::runner::{Backends, Bounds, RunError, Stage, Work};
 use crate::store::{Layout, Place, make_room, was_put_aside};
-use crate::system::clock;
+use crate::system::clock::{self, Moment};
 use crate::system::files::{self as host_files, Privacy};
 use crate::system::guard::Guard;
 use crate::system::process::{
@@ -35,7 +35,7 @@ const TAIL: usize = 4 * 1024;
 
 /// The end of what an attempt wrote, without secrets.
 #[derive(Debug, Default)]
-struct Tails {
+pub(super) struct Tails {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
 }
@@ -95,7 +95,11 @@ pub(in crate::runner) struct StageTask {
     pub(super) variables: Vec<(String, OsString)>,
     paths: StageFiles,
     log: PhaseLog,
-    tails: Tails,
+    pub(super) tails: Tails,
+    /// The code with which its last process ended.
+    pub(super) code: Option<i32>,
+    /// Within an outage, since when its command tries again.
+    pub(super) probing: Option<Moment>,
     pub(super) wait: Option<Duration>,
     pub(super) said: Option<String>,
     /// The work is done, and the gate looks at it.
@@ -130,6 +134,8 @@ impl StageTask {
             variables,
             paths,
             tails: Tails::default(),
+            code: None,
+            probing: None,
             wait: None,
             said: None,
             in_gate: false,
@@ -197,7 +203,7 @@ impl StageTask {
         let end = match self.order.stage.work.clone().expect("a stage without work is skipped") {
             Work::Command(argv) => {
                 let command = self.command(&argv);
-                self.run_command(&command).await?
+                self.run_work(&command).await?
             }
             Work::Agent(agent) => self.run_agent(&agent).await?,
         };
@@ -233,7 +239,12 @@ impl StageTask {
         command(argv, &self.variables, &self.backends.withheld_from(None), self.layout.workspace())
     }
 
-    async fn run_command(&mut self, command: &Command) -> Result<End, RunError> {
+    /// Where its work leaves its result.
+    pub(super) fn result_file(&self) -> &Path {
+        &self.paths.result
+    }
+
+    pub(super) async fn run_command(&mut self, command: &Command) -> Result<End, RunError> {
         let mut running = match command.spawn() {
             Ok(running) => running,
             Err(error) => {
@@ -278,7 +289,10 @@ impl StageTask {
                 biased;
                 event = running.next() => match event {
                     ProcessEvent::Output(piece) => self.keep(&piece, true).await?,
-                    ProcessEvent::Ended(exit) => return Ok(Ok(outcome(&exit))),
+                    ProcessEvent::Ended(exit) => {
+                        self.code = if let ProcessExit::Exited(code) = exit { Some(code) } else { None };
+                        return Ok(Ok(outcome(&exit)));
+                    }
                 },
                 stop = stop(&mut self.stops), if self.stopping.is_none() => {
                     if !running.is_over() {
@@ -286,7 +300,10 @@ impl StageTask {
                     }
                     self.stopping = Some(stop);
                 }
-                _ = ticks.tick() => self.look().await?,
+                _ = ticks.tick() => {
+                    self.look().await?;
+                    self.look_at_probe().await;
+                }
             }
         }
     }

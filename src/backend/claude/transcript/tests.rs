@@ -29,6 +29,7 @@ fn every_recorded_end_has_its_class() {
         ("overloaded", 1, Class::Outage, "status 529"),
         ("reset", 1, Class::Outage, "ECONNRESET"),
         ("timed-out", 1, Class::Outage, "api_error"),
+        ("unreached", 1, Class::Outage, "Unable to connect to API"),
         ("usage-limit", 1, Class::Limit { resets_at: Some(reset) }, "status 429"),
         ("prompt-too-long", 1, Class::Overflow, "prompt_too_long"),
         ("max-turns", 1, Class::TimedOut, "max_turns"),
@@ -95,7 +96,7 @@ fn a_message_in_two_events_counts_once_and_a_subagents_not_at_all() {
         [E::Usage(321), E::Turn]
     );
     assert_eq!(transcript.line(&message("a", text, "null")), [E::Said("Hello.".to_owned())]);
-    assert!(transcript.line(&message("b", text, r#""toolu_1""#)).is_empty());
+    assert_eq!(transcript.line(&message("b", text, r#""toolu_1""#)), [E::Working]);
     assert!(transcript.line(&message("c", text, "null")).contains(&E::Turn));
 }
 
@@ -110,6 +111,37 @@ fn its_own_retries_and_compactions_are_told() {
             |event: &E| matches!(event, E::Compacted { before: Some(before), after: Some(after) } if after < before);
         assert_eq!(events.iter().filter(|event| told(event)).count(), 1, "{case}");
     }
+}
+
+#[test]
+fn a_failure_of_the_server_without_a_status_is_an_outage_unless_an_answer_came_after_it() {
+    let synthetic = |kind: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"model":"<synthetic>"}},"parent_tool_use_id":null,"error":"{kind}"}}"#
+        )
+    };
+    let answer = r#"{"type":"assistant","message":{"id":"a","model":"m"},"parent_tool_use_id":null}"#.to_owned();
+    let result = r#"{"type":"result","subtype":"success","is_error":true,"terminal_reason":"completed","result":"no"}"#;
+    for (lines, class) in [
+        (vec![synthetic("server_error")], Class::Outage),
+        (vec![synthetic("server_error"), answer], Class::Permanent),
+        (vec![synthetic("authentication_failed")], Class::Permanent),
+    ] {
+        let mut transcript = Transcript::new(false);
+        for line in &lines {
+            transcript.line(line);
+        }
+        transcript.line(result);
+        assert_eq!(transcript.verdict(&ProcessExit::Exited(1)).class, class, "{lines:?}");
+    }
+}
+
+#[test]
+fn a_retry_without_an_answer_says_that_nobody_was_reached() {
+    let (events, _) = read("unreached", false, &ProcessExit::Exited(1));
+    assert!(events.contains(&E::Unreached), "{events:?}");
+    let (events, _) = read("overloaded", false, &ProcessExit::Exited(1));
+    assert!(!events.contains(&E::Unreached), "{events:?}");
 }
 
 #[test]
@@ -140,6 +172,15 @@ fn ends_that_were_not_recorded_have_a_class_too() {
         (r#""subtype":"error_max_turns","is_error":true,"terminal_reason":"max_turns""#.to_owned(), Class::TimedOut),
         (format!(r#"{failed},"terminal_reason":"rapid_refill_breaker""#), Class::Overflow),
         (format!(r#"{failed},"terminal_reason":"api_error","api_error_status":403"#), Class::Permanent),
+        // How version 2.1.197 tells a provider that was not reached.
+        (format!(r#"{failed},"terminal_reason":"completed","result":"API Error: read ECONNRESET""#), Class::Outage),
+        (
+            format!(r#"{failed},"terminal_reason":"completed","result":"API Error: getaddrinfo ENOTFOUND a.b""#),
+            Class::Outage,
+        ),
+        (format!(r#"{failed},"terminal_reason":"completed","result":"API Error: Request timed out.""#), Class::Outage),
+        (format!(r#"{failed},"terminal_reason":"completed","result":"Not logged in""#), Class::Permanent),
+        (format!(r#"{failed},"terminal_reason":"completed","api_error_status":403"#), Class::Permanent),
         // A hook that stops the agent leaves the rest of the stream as after a success.
         (r#""subtype":"success","is_error":false,"terminal_reason":"hook_stopped""#.to_owned(), Class::Permanent),
         (r#""subtype":"success""#.to_owned(), Class::Lost),

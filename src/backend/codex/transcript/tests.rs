@@ -81,6 +81,22 @@ fn an_error_is_a_retry_unless_the_turn_fails_by_it() {
 }
 
 #[test]
+fn that_it_waits_for_a_network_is_told_and_work_is_not_taken_for_it() {
+    let path = format!("{}/fixtures/transcripts/codex/unreached.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let mut facts = Facts::default();
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let events: Vec<E> = text.lines().flat_map(|line| facts.stream(line)).collect();
+    let count = |what: &E| events.iter().filter(|event| *event == what).count();
+    let retrying = E::Retrying { status: None, wait: None };
+    assert_eq!((count(&E::Unreached), count(&retrying), count(&E::Working)), (4, 4, 0), "{events:?}");
+    for case in ["overloaded", "reset", "tool"] {
+        let (events, _) = read(case, &ProcessExit::Exited(1));
+        assert!(!events.contains(&E::Unreached), "{case}: {events:?}");
+        assert_eq!(events.contains(&E::Working), case == "tool", "{case}: {events:?}");
+    }
+}
+
+#[test]
 fn what_it_says_last_is_its_answer() {
     let (events, _) = read("tool", &ProcessExit::Exited(0));
     assert!(events.contains(&E::Said("All done.".to_owned())), "{events:?}");

@@ -53,6 +53,19 @@ fn every_recorded_end_has_its_class() {
 }
 
 #[test]
+fn its_retries_are_read_from_standard_error() {
+    let path = format!("{}/fixtures/transcripts/gemini/unreached.stderr.txt", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let mut facts = Facts::default();
+    let events: Vec<E> = text.lines().flat_map(|line| facts.complaint(line)).collect();
+    let retrying = |status| E::Retrying { status, wait: None };
+    assert_eq!(events, [retrying(None), E::Unreached, retrying(None), E::Unreached]);
+    let answered = "Attempt 1 failed with status 503. Retrying with backoff... Error: fetch failed";
+    assert_eq!(facts.complaint(answered), [retrying(Some(503))]);
+    assert!(facts.complaint("Attempt 9 failed: fetch failed. Max attempts reached").is_empty());
+}
+
+#[test]
 fn a_success_without_an_answer_is_none() {
     let mut facts = Facts::default();
     for line in recorded("tool").lines().filter(|line| !line.contains(r#""role":"assistant""#)) {

@@ -8,9 +8,11 @@ use tracing::{Instrument, info_span};
 use super::super::driver::{Driven, Host, activity, drive};
 use super::super::port::{AgentEnd, AgentEvent, Invocation, Task};
 use super::super::prompt::prompt;
+use super::super::unreached::{EVIDENCE, Unreached};
 use super::{Asking, Begins, Printed, Thread, retold};
 use crate::events::AgentActivity;
 use crate::policy::{Class, RedactedStream};
+use crate::system::clock;
 use crate::system::guard::Guard;
 use crate::system::process::{Interrupt, Piece, Stream};
 
@@ -19,6 +21,8 @@ pub(super) enum Cut {
     Interrupted(Interrupt),
     /// Its time is over.
     Late,
+    /// It does nothing any more but try to reach its provider.
+    Unreached,
 }
 
 impl Host for Asking<'_> {
@@ -34,8 +38,9 @@ impl Host for Asking<'_> {
     }
 
     async fn heard(&mut self, event: AgentEvent) -> Result<Option<Cut>, Infallible> {
+        let in_vain = self.unreached.heard(&event, clock::now());
         self.note(event);
-        Ok(self.is_late())
+        Ok(self.is_late().or(in_vain.then_some(Cut::Unreached)))
     }
 
     async fn interrupted(&mut self) -> Cut {
@@ -66,6 +71,10 @@ impl Asking<'_> {
                 let evidence = "it took as long as it may".to_owned();
                 (AgentEnd { class: Class::TimedOut, evidence, session_refused: false, ..end }, None)
             }
+            Driven::Cut(Cut::Unreached, end) => {
+                let (class, evidence) = (Class::Outage, EVIDENCE.to_owned());
+                (AgentEnd { class, evidence, session_refused: false, ..end }, None)
+            }
         };
         let rest = self.complaints.finish(&self.question.redactor);
         self.complain(rest);
@@ -80,7 +89,7 @@ impl Asking<'_> {
     fn begin(&mut self) {
         self.attempts += 1;
         (self.denied, self.announced, self.complaints) = (0, None, RedactedStream::default());
-        self.printed = Printed::default();
+        (self.printed, self.unreached) = (Printed::default(), Unreached::default());
         let (begins, session) = self.beginning();
         let session = match begins {
             Begins::Named => match &self.thread {

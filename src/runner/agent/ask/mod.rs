@@ -15,6 +15,7 @@ use std::time::Duration;
 use self::printed::Printed;
 use super::driver::{TICK, ended, left, millis};
 use super::port::{AgentEnd, Backend, Capabilities, Session, Surroundings};
+use super::unreached::Unreached;
 use crate::contract::{ContextLimits, EffortLevel};
 use crate::events::{AgentActivity, Begins};
 use crate::policy::{Backoff, Class, RedactedStream, Redactor, Repeat, Repeats, next_look, next_probe};
@@ -65,6 +66,8 @@ pub struct Question {
     pub patience: Duration,
     /// How long to wait for the end of one outage of a provider; not at all, it is a failure that may pass like others.
     pub outage_patience: Duration,
+    /// Codes with which an agent that has nothing else to tell its ends apart by says that there is one.
+    pub outage_codes: Vec<u8>,
     /// How long a process may take to obey TERM before it is killed.
     pub grace: Duration,
     /// What must not be shown.
@@ -156,6 +159,7 @@ pub async fn ask(
         said: None,
         printed: Printed::default(),
         complaints: RedactedStream::default(),
+        unreached: Unreached::default(),
         denied: 0,
         patience: question.patience,
         limits_met: 0,
@@ -196,6 +200,8 @@ struct Asking<'a> {
     /// What an agent printed that writes for people.
     printed: Printed,
     complaints: RedactedStream,
+    /// What the invocation at hand says of not reaching its provider.
+    unreached: Unreached,
     denied: usize,
     patience: Duration,
     /// How often a limit was met.
@@ -249,7 +255,8 @@ impl Asking<'_> {
     }
 
     /// Decides what follows, and in which thread.
-    fn step(&mut self, mut end: AgentEnd, repeats: &mut Repeats) -> Step {
+    fn step(&mut self, end: AgentEnd, repeats: &mut Repeats) -> Step {
+        let mut end = end.with_outage_codes(self.capabilities.structured, &self.question.outage_codes);
         if self.question.outage_patience.is_zero() {
             end.class = end.class.without_outages();
         }
