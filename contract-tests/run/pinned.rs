@@ -464,3 +464,52 @@ fn the_question_about_a_weaker_configuration_is_told_with_the_words_that_answer_
     workspace.resume().exits(0);
     assert_eq!(calls(&workspace), 0, "nobody is told of a question that was withdrawn");
 }
+
+#[test]
+fn programs_are_found_as_at_the_start_whoever_goes_on_from_whatever_shell() {
+    let usual = std::env::var("PATH").expect("set");
+    let tool = |workspace: &Workspace, folder: &str, says: &str| {
+        fs::create_dir_all(workspace.path(folder)).expect("made");
+        let path = workspace.path(&format!("{folder}/loa-gate-tool"));
+        fs::write(&path, format!("#!/bin/sh\necho {says} >> ran\n")).expect("written");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("ours");
+    };
+    let begun = || {
+        let workspace = gated("exit 2", "");
+        let config = workspace.read(".loa.config.yaml").replace("sh ./gate.sh", "loa-gate-tool");
+        workspace.config(&config);
+        tool(&workspace, "../evening", "evening");
+        tool(&workspace, "../morning", "morning");
+        by(&workspace, &["run"], &format!("{}:/gone:{usual}", workspace.path("../evening").display())).exits(2);
+        workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+        workspace
+    };
+    let workspace = begun();
+    // A shell that does not know the tool at all.
+    by(&workspace, &["resume"], &usual).exits(0).says(&["PATH in the environment is not what"]);
+    assert_eq!(workspace.ran(), ["evening"]);
+    // One that knows another.
+    let workspace = begun();
+    let morning = morning_of(&workspace, &usual);
+    let another = "the gates of design, audit find their programs by another PATH";
+    by(&workspace, &["resume", "--config", "new"], &morning).exits(2).says(&[another]);
+    by(&workspace, &["resume"], &morning).exits(0);
+    assert_eq!(workspace.ran(), ["evening"]);
+    // Where somebody agrees to that one.
+    let workspace = begun();
+    by(&workspace, &["resume", "--config", "new"], &morning_of(&workspace, &usual)).exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    by(&workspace, &["resume", "--config", "new"], &morning_of(&workspace, &usual)).exits(0);
+    assert_eq!(workspace.ran(), ["morning"]);
+}
+
+fn morning_of(workspace: &Workspace, usual: &str) -> String {
+    format!("{}:{usual}", workspace.path("../morning").display())
+}
+
+/// The same from a shell with this `PATH`.
+fn by(workspace: &Workspace, arguments: &[&str], path: &str) -> Ran {
+    let mut command = workspace.command(arguments);
+    command.env("PATH", path);
+    finished(command)
+}

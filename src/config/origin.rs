@@ -122,14 +122,17 @@ pub fn from_environment(variables: &BTreeMap<String, String>) -> Vec<Override> {
         .collect()
 }
 
-/// What of these variables is written down for an execution, which then goes on with it: what they say about the
-/// configuration, but for secrets, and for where the state lies, which is how an execution is found.
+/// By what programs are found. An execution that goes on finds those that it began with, whoever's shell it goes on from.
+pub const SEARCH_PATH: &str = "PATH";
+
+/// What of these variables is written down for an execution, which then goes on with it: [`SEARCH_PATH`], and what they say
+/// about the configuration, but for secrets, and for where the state lies, which is how an execution is found.
 #[must_use]
 pub fn lasting(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let said = from_environment(variables);
     let said = said.into_iter().filter(|one| !is_secret(&one.key) && one.may_be_kept() && one.key != "runtime.state");
     let ours: BTreeSet<String> = said.map(|one| one.origin.variable().unwrap_or_default().to_owned()).collect();
-    let lasts = |name: &String| ours.contains(name) || old_names::is_variable(name);
+    let lasts = |name: &String| name == SEARCH_PATH || ours.contains(name) || old_names::is_variable(name);
     variables.iter().filter(|(name, _)| lasts(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
@@ -178,16 +181,27 @@ mod tests {
             ("LOA_RUN_STATE", "/s"),
             ("LOA_RUN_RETRY_MAX", ""),
             ("HOME", "/root"),
+            ("PATH", "/evening"),
         ]);
         let kept = lasting(&began);
         let names: Vec<&str> = kept.keys().map(String::as_str).collect();
-        let expected =
-            ["CONTEXT_SOFT_LIMIT", "LOA_RUN_PHASES_AUDIT_SKIP", "LOA_RUN_TIMEOUT_HOURS", "WIGGUM_CLAUDE_MAX_RETRIES"];
+        let expected = [
+            "CONTEXT_SOFT_LIMIT",
+            "LOA_RUN_PHASES_AUDIT_SKIP",
+            "LOA_RUN_TIMEOUT_HOURS",
+            "PATH",
+            "WIGGUM_CLAUDE_MAX_RETRIES",
+        ];
         assert_eq!(names, expected);
-        let now =
-            map(&[("LOA_RUN_TIMEOUT_HOURS", "9"), ("LOA_RUN_PHASES_DESIGN_SKIP", "true"), ("LOA_RUN_STATE", "/t")]);
+        let now = map(&[
+            ("LOA_RUN_TIMEOUT_HOURS", "9"),
+            ("LOA_RUN_PHASES_DESIGN_SKIP", "true"),
+            ("LOA_RUN_STATE", "/t"),
+            ("PATH", "/m"),
+        ]);
         let both = with_lasting(&now, &kept);
         assert_eq!(both.get("LOA_RUN_TIMEOUT_HOURS").map(String::as_str), Some("1"));
+        assert_eq!(both.get("PATH").map(String::as_str), Some("/evening"));
         assert_eq!(both.get("LOA_RUN_STATE").map(String::as_str), Some("/t"));
         assert!(!both.contains_key("LOA_RUN_PHASES_DESIGN_SKIP"), "{both:?}");
     }

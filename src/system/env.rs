@@ -8,14 +8,30 @@ use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
+use std::sync::{PoisonError, RwLock};
+
+/// The `PATH` that counts instead of the one that this process was started with.
+static SEARCH_PATH: RwLock<Option<String>> = RwLock::new(None);
+
+/// From here on programs are found by this `PATH`, by us and by whatever we start, as if this process had been started with
+/// it. [`vars`] still tells what it was started with.
+pub fn search_by(path: &str) {
+    *SEARCH_PATH.write().unwrap_or_else(PoisonError::into_inner) = Some(path.to_owned());
+}
+
+/// The `PATH` that counts instead of our own; `None` where that counts.
+pub(in crate::system) fn search_path() -> Option<String> {
+    SEARCH_PATH.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
 
 /// The variable's value; `None` when it is unset, empty or not UTF-8.
 #[must_use]
 pub fn var(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
+    let instead = if name == "PATH" { search_path() } else { None };
+    instead.or_else(|| std::env::var(name).ok()).filter(|value| !value.is_empty())
 }
 
-/// Every variable whose name and value are UTF-8, sorted by name.
+/// Every variable that this process was started with whose name and value are UTF-8, sorted by name.
 #[must_use]
 pub fn vars() -> BTreeMap<String, String> {
     let utf8 = |text: OsString| text.into_string().ok();

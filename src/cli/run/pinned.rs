@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::given::Here;
 use super::refusal::of_run;
 use crate::cli::{ExitStatus, Failure};
-use crate::config::{ConfigFiles, FileRole, OnDisk, Source, lasting, with_lasting};
+use crate::config::{ConfigFiles, FileRole, OnDisk, SEARCH_PATH, Source, lasting, with_lasting};
 use crate::contract::ExecutionId;
 use crate::diag::Budget;
 use crate::events::{PinnedFile, PinnedRole, RunStatus, State};
@@ -95,10 +95,23 @@ impl Files {
         serde_json::from_slice(&self.pinned_text(PinnedRole::Environment)?).ok()
     }
 
+    /// The `PATH` that the execution began with; `None` where an earlier program wrote none down.
+    pub(super) fn search_path(&self) -> Option<String> {
+        self.variables_at_the_start()?.remove(SEARCH_PATH)
+    }
+
+    /// The `PATH` that an execution begins with that takes these files.
+    pub(super) fn search_path_taken(&self) -> Option<String> {
+        self.search_path().or_else(|| env::vars().remove(SEARCH_PATH))
+    }
+
     /// The variables that say something else now than they did.
     pub(super) fn changed_variables(&self) -> Vec<String> {
         let Some(began) = self.variables_at_the_start() else { return Vec::new() };
-        let now = lasting(&env::vars());
+        let mut now = lasting(&env::vars());
+        if !began.contains_key(SEARCH_PATH) {
+            now.remove(SEARCH_PATH);
+        }
         let names: BTreeSet<&String> = began.keys().chain(now.keys()).collect();
         names.into_iter().filter(|name| began.get(*name) != now.get(*name)).cloned().collect()
     }

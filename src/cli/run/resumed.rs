@@ -8,12 +8,14 @@ use super::given::{Here, bounds, given, origin, planned, recorded_origin, select
 use super::pinned::Files;
 use super::refusal::of_run;
 use crate::cli::{ExitStatus, Failure};
-use crate::config::{Explained, Settings};
+use crate::config::{Explained, SEARCH_PATH, Settings};
+use crate::contract::Phase;
 use crate::events::{PinnedFile, RunOrigin, State};
 use crate::runner::{
-    Asked, Differences, NotRecorded, PinnedText, Plan, RunError, Selection, ask_about_weaker, differences,
+    Asked, Differences, NotRecorded, PinnedText, Plan, RunError, Selection, Stage, ask_about_weaker, differences,
     recorded_files, shell_word, weaker,
 };
+use crate::system::env;
 
 /// How many keys of a changed configuration are named.
 const NAMED: usize = 5;
@@ -58,6 +60,11 @@ pub(super) fn planned_for_resume(here: &Here, args: &LoaRun, wish: Wish<'_>) -> 
         let pinned = all_taken(here, &files, &plan, &settings)?;
         return Ok(Resumed { origin, settings, plan, pinned, notices: Vec::new() });
     }
+    if wish.which == Which::Pinned
+        && let Some(path) = files.search_path()
+    {
+        env::search_by(&path);
+    }
     let begun = Begun::of(here, args, &before, state.as_ref(), files.without_flags())?;
     let is_as_begun = wish.which == Which::Pinned && origin == before;
     if is_as_begun && given(args).next().is_none() {
@@ -99,6 +106,9 @@ fn compared(
     let pinned = all_taken(here, now, &plan, &settings)?;
     // By what was recorded: what the new one protects no more, or starts no more, is compared too.
     weaker.extend(begun.differences(here)?.weaker);
+    if begun.files.search_path().is_some_and(|path| now.search_path_taken() != Some(path)) {
+        weaker.extend(gates_by_another_path(&begun.plan));
+    }
     let gone = protects.iter().filter(|glob| !settings.protects().contains(glob));
     weaker.extend(gone.map(|glob| format!("{glob} is not protected any more")));
     let notices = agreed(here, &weaker, &pinned, question)?;
@@ -243,6 +253,16 @@ fn agreed(
         .hint(format!("if that is wanted: `loa-run resume {again} --weaker {expected}`"))
         .hint(format!("or `loa-run resolve fix_and_resume`, and then `loa-run resume {again}`"))
         .hint("`loa-run resume` goes on with the configuration that it began with"))
+}
+
+/// What is weaker where programs are found by another `PATH`: which program a gate is may depend on it.
+fn gates_by_another_path(plan: &Plan) -> Option<String> {
+    let asks = |stage: &&Stage| !stage.skip && (stage.verify.is_some() || stage.phase == Phase::Audit);
+    // A stage that is given a PATH of its own finds its programs by that.
+    let by_ours = |stage: &&Stage| !stage.env.contains_key(SEARCH_PATH);
+    let phases = plan.stages().iter().filter(asks).filter(by_ours).map(|stage| stage.phase.as_str());
+    let phases = phases.collect::<Vec<_>>().join(", ");
+    (!phases.is_empty()).then(|| format!("the gates of {phases} find their programs by another PATH"))
 }
 
 /// What to say of variables that an execution does not go on with.

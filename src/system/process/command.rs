@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use super::output::Cut;
 use super::{Running, Talk};
-use crate::system::service_manager;
+use crate::system::{env, service_manager};
 
 /// A program with its arguments, environment and folder. Unless it is talked with, its standard input is empty. Both outputs
 /// are piped to us.
@@ -157,6 +157,8 @@ impl Command {
         command.args(&self.arguments);
         if !self.inherit {
             command.env_clear();
+        } else if let Some(path) = env::search_path() {
+            command.env("PATH", path);
         }
         for name in service_manager::VARIABLES {
             command.env_remove(name);
