@@ -1,17 +1,16 @@
 //! Which files of the workspace an argument vector names, and which of them it starts.
 //!
 //! One rule: every word that names a regular file in the workspace counts, also every word of a text that a shell is given. A
-//! leading `<`, `$PWD/` or `${PWD}/` is taken off first. Such a file is a script where it is executable, or where it is the first
+//! leading `<`, `$PWD/` or `${PWD}/` is taken off first, and within such a text a `cd` is followed. Such a file is a script where it is executable, or where it is the first
 //! behind an interpreter or `make`. What a script reads beyond itself is not known here. Pure, but for the look at each file.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use super::shell_line::{SHELLS, Simple, commands};
+use super::shell_line::{Join, SHELLS, Simple, commands, folder_of_cd};
 use super::{Plan, Work};
 use crate::contract::Phase;
 use crate::events::PinnedRole;
 use crate::store::Layout;
-use crate::system::beneath::downward;
 
 /// What starts the first file behind it, besides shells.
 const STARTERS: &[&str] =
@@ -50,18 +49,25 @@ pub(super) fn of_plan(plan: &Plan, workspace: &Path, look: Look<'_>) -> Vec<(Pin
 
 /// The files that an argument vector names.
 pub(super) fn named(argv: &[String], workspace: &Path, look: Look<'_>) -> Vec<Named> {
+    named_from(argv, &[PathBuf::new()], (workspace, look))
+}
+
+/// The same for one that begins in one of these folders, relative to the workspace.
+fn named_from(argv: &[String], folders: &[PathBuf], (workspace, look): (&Path, Look<'_>)) -> Vec<Named> {
     let mut found = Vec::new();
     let (mut wants_script, mut is_shell, mut wants_text) = (false, false, false);
     for word in argv {
         if std::mem::take(&mut wants_text) {
-            let words = |simple: Simple| simple.words.into_iter().map(|word| word.text).collect::<Vec<_>>();
-            found.extend(commands(word).into_iter().flat_map(|simple| named(&words(simple), workspace, look)));
+            found.extend(of_line(word, folders, (workspace, look)));
             (wants_script, is_shell) = (false, false);
             continue;
         }
-        let file = place(word, workspace).and_then(|path| Some((look(&path)?, path)));
-        if let Some((is_executable, path)) = file {
-            found.push(Named { path, is_script: is_executable || wants_script });
+        let places = folders.iter().filter_map(|folder| place(word, folder, workspace));
+        let files: Vec<_> = places.filter_map(|path| Some((look(&path)?, path))).collect();
+        let is_file = !files.is_empty();
+        let started = |(is_executable, path)| Named { path, is_script: is_executable || wants_script };
+        found.extend(files.into_iter().map(started));
+        if is_file {
             (wants_script, is_shell) = (false, false);
         }
         wants_text = is_shell && is_a_line(word);
@@ -69,6 +75,58 @@ pub(super) fn named(argv: &[String], workspace: &Path, look: Look<'_>) -> Vec<Na
         wants_script |= is_one_of(word, SHELLS) || is_one_of(word, STARTERS) || word == ".";
     }
     found
+}
+
+/// The files that a line for the shell names. A `cd` is followed; where it is not certain whether it counts, such as one in
+/// parentheses, files are looked for in both folders.
+fn of_line(line: &str, folders: &[PathBuf], (workspace, look): (&Path, Look<'_>)) -> Vec<Named> {
+    let (mut found, mut folders, mut before) = (Vec::new(), folders.to_vec(), folders.to_vec());
+    for simple in commands(line) {
+        let is_plain = !simple.words.iter().any(|word| word.is_expanded);
+        let (join, is_certain) = (simple.join, simple.is_certain && simple.join == Join::After);
+        let words: Vec<String> = simple.words.into_iter().map(|word| word.text).collect();
+        match folder_of_cd(&words).filter(|_| is_plain) {
+            Some(name) => {
+                let entered = folders.iter().filter_map(|folder| below(folder, name, workspace)).collect();
+                before = std::mem::replace(&mut folders, entered);
+                if !is_certain {
+                    folders.extend(before.iter().cloned());
+                }
+            }
+            // It runs where the one before failed, which may have been the `cd`.
+            None if join == Join::Instead => {
+                let either: Vec<PathBuf> = folders.iter().chain(&before).cloned().collect();
+                found.extend(named_from(&words, &either, (workspace, look)));
+            }
+            None => found.extend(named_from(&words, &folders, (workspace, look))),
+        }
+    }
+    let mut known: Vec<Named> = Vec::new();
+    found.into_iter().for_each(|file| {
+        if !known.contains(&file) {
+            known.push(file)
+        }
+    });
+    known
+}
+
+/// Programs that run what the files of a repository say, without a word of which these are.
+const RUNNERS: &[&str] = &[
+    "make", "gmake", "just", "ninja", "rake", "bundle", "cargo", "go", "npm", "npx", "pnpm", "yarn", "bun", "deno",
+    "pytest", "tox", "nox", "mvn", "gradle", "dotnet", "composer", "phpunit", "ctest", "mix",
+];
+
+/// Whether a gate runs files of the workspace that nobody can know from its words, such as `make` and `python -m`.
+#[must_use]
+pub fn starts_unknown_files(argv: &[String]) -> bool {
+    let is_module = |two: &[String]| two[1] == "-m" && is_one_of(&two[0], &["python", "python3"]);
+    let of_shell = |two: &[String]| {
+        let words = |simple: Simple| simple.words.into_iter().map(|word| word.text).collect::<Vec<_>>();
+        is_a_line(&two[0]) && commands(&two[1]).into_iter().any(|simple| starts_unknown_files(&words(simple)))
+    };
+    let is_shell = argv.first().is_some_and(|program| is_one_of(program, SHELLS));
+    argv.iter().any(|word| is_one_of(word, RUNNERS))
+        || argv.windows(2).any(|two| is_module(two) || is_shell && of_shell(two))
 }
 
 /// Whether a flag of a shell announces a text: `-c`, or `-ec`.
@@ -80,14 +138,30 @@ fn is_one_of(program: &str, names: &[&str]) -> bool {
     Path::new(program).file_name().and_then(|name| name.to_str()).is_some_and(|name| names.contains(&name))
 }
 
-/// Where a word leads in the workspace. What the runtime itself writes there is nobody's script.
-fn place(word: &str, workspace: &Path) -> Option<PathBuf> {
+/// Where a word leads in the workspace that is said in one of its folders. What the runtime itself writes there is nobody's
+/// script.
+fn place(word: &str, folder: &Path, workspace: &Path) -> Option<PathBuf> {
     let word = word.trim_start_matches('<');
     let here = ["$PWD/", "${PWD}/"].iter().find_map(|here| word.strip_prefix(here));
-    let path = Path::new(here.unwrap_or(word));
-    let path = downward(path.strip_prefix(workspace).unwrap_or(path))?;
+    let path = below(folder, here.unwrap_or(word), workspace)?;
     let is_ours = |path: &PathBuf| Layout::OWN.iter().any(|own| path.starts_with(own));
-    Some(path).filter(|path| !is_ours(path))
+    Some(path).filter(|path| path.iter().next().is_some() && !is_ours(path))
+}
+
+/// Where a path leads from a folder of the workspace; `None` where that is outside of it.
+fn below(folder: &Path, path: &str, workspace: &Path) -> Option<PathBuf> {
+    let path = Path::new(path);
+    let path = path.strip_prefix(workspace).map_or_else(|_| folder.join(path), Path::to_path_buf);
+    let mut place = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(part) => place.push(part),
+            Component::ParentDir if place.pop() => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(place)
 }
 
 #[cfg(test)]
@@ -138,10 +212,37 @@ mod tests {
             (&["sh", "-c", "bash <a.sh"], "a.sh!"),
             (&["sh", "-c", "bash < a.sh"], "a.sh!"),
             (&["sh", "-c", "$PWD/check.sh; sh \"${PWD}/a.sh\""], "check.sh! a.sh!"),
-            (&["timeout", "9", "bash", "-ec", "cd sub; bash -c 'sh a.sh'"], "a.sh!"),
+            (&["timeout", "9", "bash", "-ec", "cd sub; bash -c 'sh a.sh'"], "sub/a.sh!"),
+            (&["sh", "-c", "cd bin && ./check --all"], "bin/check!"),
+            (&["sh", "-c", "cd 'b' && cd .. && ./check.sh"], "check.sh!"),
+            (&["sh", "-c", "cd sub || sh a.sh"], "sub/a.sh! a.sh!"),
+            (&["sh", "-c", "cd sub || exit 1; sh a.sh"], "sub/a.sh!"),
+            (&["sh", "-c", "(cd sub && sh a.sh); sh b.sh"], "sub/a.sh! a.sh! sub/b.sh! b.sh!"),
+            (&["sh", "-c", "cd \"$SUB\" && ./check.sh"], "check.sh!"),
+            (&["sh", "-c", "cd /w/sub && sh ../a.sh"], "a.sh!"),
+            (&["sh", "-c", "cd /elsewhere && sh a.sh"], ""),
+            (&["sh", "-c", "cd .. && sh a.sh"], ""),
             (&["sh", "a.sh", "-c", "./check.sh x"], "a.sh!"),
         ] {
             assert_eq!(found(argv), expected, "{argv:?}");
+        }
+    }
+
+    #[test]
+    fn a_gate_that_runs_what_the_repository_says_is_known_by_its_program() {
+        for (argv, is_unknown) in [
+            (&["sh", "-c", "cd sub && make test"][..], true),
+            (&["timeout", "60", "cargo", "test"], true),
+            (&["sh", "-c", "CI=1 npm test"], true),
+            (&["python3", "-m", "pkg.check"], true),
+            (&["sh", "-ec", "python -m pytest"], true),
+            (&["python3", "tools/check.py"], false),
+            (&["sh", "-c", "./check.sh --make"], false),
+            (&["sh", "check.sh"], false),
+            (&[], false),
+        ] {
+            let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(starts_unknown_files(&argv), is_unknown, "{argv:?}");
         }
     }
 }

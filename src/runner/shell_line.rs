@@ -57,6 +57,15 @@ pub fn commands(line: &str) -> Vec<Simple> {
     all
 }
 
+/// The folder that a `cd` is given; `None` where the command is none, or where it leads is not plain.
+#[must_use]
+pub fn folder_of_cd(words: &[String]) -> Option<&str> {
+    match words {
+        [cd, name] if cd == "cd" && !name.is_empty() && !name.starts_with('-') => Some(name),
+        _ => None,
+    }
+}
+
 /// Words with which more than a command begins.
 const MORE: [&str; 12] = ["if", "then", "for", "while", "until", "case", "select", "function", "{", "}", "!", "[["];
 
@@ -210,6 +219,22 @@ mod tests {
             };
             let certain: Vec<Simple> = commands(line).into_iter().take_while(|simple| simple.is_certain).collect();
             assert_eq!(certain.iter().map(shown).collect::<Vec<_>>().join(" | "), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_cd_with_one_plain_word_leads_somewhere() {
+        for (line, folder) in [
+            ("cd sub", Some("sub")),
+            ("cd 'a b/c'", Some("a b/c")),
+            ("cd", None),
+            ("cd -", None),
+            ("cd -P sub", None),
+            ("cd ''", None),
+            ("ls sub", None),
+        ] {
+            let words: Vec<String> = commands(line).remove(0).words.into_iter().map(|word| word.text).collect();
+            assert_eq!(folder_of_cd(&words), folder, "{line}");
         }
     }
 

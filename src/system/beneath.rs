@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, openat};
 
@@ -91,14 +91,6 @@ pub fn files(root: &Path, folder: &Path, left_out: &[&str], most: usize) -> Resu
     Ok(Some(found))
 }
 
-/// A path without `.`, where it leads nowhere but down.
-#[must_use]
-pub fn downward(path: &Path) -> Option<PathBuf> {
-    let parts = path.components().filter(|part| *part != Component::CurDir);
-    let parts: Option<PathBuf> = parts.map(|part| matches!(part, Component::Normal(_)).then_some(part)).collect();
-    parts.filter(|path| path.iter().next().is_some())
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::files::Privacy;
@@ -130,8 +122,5 @@ mod tests {
             Some(Vec::new())
         );
         assert_eq!(super::files(&root, Path::new(""), &[], 3).expect("readable"), None);
-        for (path, down) in [("./a/./b", Some("a/b")), ("../a", None), ("/a", None), (".", None), ("a/../b", None)] {
-            assert_eq!(downward(Path::new(path)), down.map(PathBuf::from), "{path}");
-        }
     }
 }
