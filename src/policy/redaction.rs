@@ -31,7 +31,8 @@ const fn shape(name: &'static str, pattern: &'static str) -> Shape {
     Shape { name, pattern, needs_digit: false }
 }
 
-/// Group 1 of each is what stays, such as `Bearer `.
+/// Group 1 of each is what stays before the secret, such as `Bearer `, and group 2 what stays behind it. Behind the name of a
+/// password, a variable, a placeholder and what was taken out already are no secrets.
 const SHAPES: &[Shape] = &[
     Shape { name: "api-key", pattern: r"\b()sk-[A-Za-z0-9_-]{16,}", needs_digit: true },
     shape("github-token", r"\b()(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})"),
@@ -41,6 +42,9 @@ const SHAPES: &[Shape] = &[
     shape("slack-token", r"\b()xox[abeoprs]-[A-Za-z0-9-]{16,}"),
     shape("npm-token", r"\b()npm_[A-Za-z0-9]{36}"),
     shape("jwt", r"\b()eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+    shape("password", r#"(?i)((?:password|passwd)=["']?)[^\s"'$<>{}\[\]()*,;&]{6,}"#),
+    shape("secret-key", r#"(?i)(secret_access_key["']?\s*[=:]\s*["']?)[A-Za-z0-9/+=]{16,}"#),
+    shape("password", r"\b([A-Za-z][A-Za-z0-9+.-]*://[^\s:/@]*:)[^\s/@\[$][^\s/@]*(@)"),
     Shape { name: "bearer", pattern: r"(?i)\b(bearer\s+)[A-Za-z0-9._~+/-]{16,}=*", needs_digit: true },
     shape("private-key", r"()-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)"),
 ];
@@ -113,7 +117,8 @@ impl Redactor {
                 if spared {
                     found[0].to_vec()
                 } else {
-                    [&found[1], format!("[REDACTED:{}]", shape.name).as_bytes()].concat()
+                    let behind = found.get(2).map_or(&b""[..], |behind| behind.as_bytes());
+                    [&found[1], format!("[REDACTED:{}]", shape.name).as_bytes(), behind].concat()
                 }
             };
             if let std::borrow::Cow::Owned(without) = pattern.replace_all(&bytes, word) {
@@ -196,7 +201,8 @@ fn is_of_a_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-.~+/=".contains(&byte)
 }
 
-/// Every shape has a long run of such characters, or is a private key. Most lines have neither, and cost one look.
+/// Every shape has a long run of such characters, is a private key, or is a password by what stands beside it. Most lines have
+/// nothing of that, and cost one look.
 fn may_hold_a_shape(bytes: &[u8]) -> bool {
     let mut run = 0;
     for byte in bytes {
@@ -205,7 +211,18 @@ fn may_hold_a_shape(bytes: &[u8]) -> bool {
             return true;
         }
     }
-    find(bytes, b"PRIVATE KEY-----").is_some()
+    find(bytes, b"PRIVATE KEY-----").is_some() || may_hold_a_password(bytes)
+}
+
+/// Whether there is an address with a name in it, or a word that ends like that of a password, before a value.
+fn may_hold_a_password(bytes: &[u8]) -> bool {
+    let in_address = || memchr::memchr(b'@', bytes).is_some() && find(bytes, b"://").is_some();
+    let ends = |before: &[u8], word: &[u8]| {
+        before.len() >= word.len() && before[before.len() - word.len()..].eq_ignore_ascii_case(word)
+    };
+    let is_named = |at: usize| ends(&bytes[..at], b"password") || ends(&bytes[..at], b"passwd");
+    let named = || memchr::memchr_iter(b'=', bytes).any(is_named);
+    in_address() || named()
 }
 
 fn ends_in_a_key(line: &[u8]) -> bool {

@@ -43,6 +43,37 @@ fn known_shapes_are_taken_out_wherever_they_stand() {
 }
 
 #[test]
+fn a_password_is_known_by_what_stands_beside_it() {
+    let redactor = Redactor::default();
+    let key = secret("", 40);
+    for (text, redacted) in [
+        ("password=hunter2!", "password=[REDACTED:password]"),
+        ("DB_PASSWORD='hunter2!' next", "DB_PASSWORD='[REDACTED:password]' next"),
+        ("a=1&passwd=hunter2!&b=2", "a=1&passwd=[REDACTED:password]&b=2"),
+        ("postgres://me:hunter2@db:5432/x failed", "postgres://me:[REDACTED:password]@db:5432/x failed"),
+        ("(redis://:p@cache)", "(redis://:[REDACTED:password]@cache)"),
+        ("https://me:pass@example.org", "https://me:[REDACTED:password]@example.org"),
+        (&format!("aws_secret_access_key={key}"), "aws_secret_access_key=[REDACTED:secret-key]"),
+        (&format!("AWS_SECRET_ACCESS_KEY = \"{key}\""), "AWS_SECRET_ACCESS_KEY = \"[REDACTED:secret-key]\""),
+    ] {
+        assert_eq!(redactor.text(text), redacted);
+        assert_eq!(redactor.text(&redactor.text(text)), redacted, "once is enough");
+    }
+    for text in [
+        "password=$DB_PASSWORD",
+        "password=<yours>",
+        "password=",
+        "password: see the vault",
+        "no password=1 here",
+        "http://localhost:8080/x?to=me@example.org",
+        "git@example.org:me/mine.git and https://me@example.org/mine",
+        "postgres://me:$PASSWORD@db/x",
+    ] {
+        assert_eq!(redactor.text(text), text);
+    }
+}
+
+#[test]
 fn what_only_looks_random_stays() {
     let redactor = Redactor::default();
     for text in [
