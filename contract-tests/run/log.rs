@@ -70,6 +70,30 @@ fn every_step_is_a_span_and_each_line_of_the_log_is_whole() {
 }
 
 #[test]
+fn beside_a_log_for_machines_nothing_is_said_in_prose() {
+    for (arguments, log) in [(&["--log-format", "json"][..], "off"), (&["--log-format", "json", "--json"], "info")] {
+        let workspace = workspace();
+        let config =
+            workspace.read(".loa.config.yaml").replace("[sh, -c, 'echo", "[sh, -c, 'echo aside >&2; exit 2; echo");
+        workspace.config(&config);
+        let ran = run(&workspace, arguments, &[("LOA_LOG", log)]).exits(2);
+        let lines: Vec<Value> = ran
+            .stderr
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+            .collect();
+        let says = |target: &str, text: &str| {
+            lines.iter().any(|it| {
+                it["target"] == target && it["fields"]["message"].as_str().is_some_and(|it| it.contains(text))
+            })
+        };
+        assert!(says("said", "starting exec-") && says("said", "A human is needed"), "{}", ran.stderr);
+        assert!(says("output", "aside"), "{}", ran.stderr);
+        assert_eq!(lines.iter().any(|it| it["target"] == "store"), log == "info", "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn the_log_is_off_unless_it_is_asked_for_and_each_v_says_more() {
     let lines = |arguments: &[&str], variables: &[(&str, &str)]| {
         let ran = run(&workspace(), arguments, variables).exits(0);

@@ -3,13 +3,15 @@
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::adapter::WinconBytes;
 use anstyle::{AnsiColor, Style};
+use serde_json::json;
 
 use super::{ExitStatus, Failure};
 use crate::diag::render::is_visible;
-use crate::system::env;
+use crate::system::{clock, env};
 
 pub(super) const RED: Style = AnsiColor::Red.on_default().bold();
 pub(super) const CYAN: Style = AnsiColor::Cyan.on_default().bold();
@@ -72,14 +74,64 @@ fn write(mut out: impl Write, bytes: &[u8]) -> io::Result<()> {
 #[error("failed to write to standard output")]
 struct NotWritten(#[source] io::Error);
 
-/// Writes a line to standard error. Where it cannot be written nobody listens, and the exit code says the rest.
+/// Writes a line to standard error, in the form that was asked for. Where it cannot be written nobody listens, and the exit
+/// code says the rest.
 pub(super) fn say(line: impl Display) {
-    let _ = writeln!(anstream::stderr().lock(), "{}", sanitized(line.to_string()));
+    let _ = write!(anstream::stderr().lock(), "{}", aside(&format!("{line}\n")));
+}
+
+/// Whether standard error is for machines: the program's own log goes there as JSON, and so does all that we say beside it.
+static FOR_MACHINES: AtomicBool = AtomicBool::new(false);
+
+/// From here on all that we say on standard error is JSON, one line each.
+pub(super) fn speak_to_machines() {
+    FOR_MACHINES.store(true, Ordering::Relaxed);
+}
+
+/// Whether standard error is for machines.
+pub(super) fn is_for_machines() -> bool {
+    FOR_MACHINES.load(Ordering::Relaxed)
+}
+
+/// What we say to people, as it is to stand on standard error: as it is, or as one event of the log.
+pub(super) fn aside(text: &str) -> String {
+    if is_for_machines() { event("said", text, None) } else { sanitized(text) }
+}
+
+/// What a stage wrote, as an event of the log.
+pub(super) fn output_event(phase: &str, stream: &str, bytes: &[u8]) -> String {
+    event("output", &String::from_utf8_lossy(bytes), Some((phase, stream)))
+}
+
+/// A line in the form of the program's own log.
+fn event(target: &str, text: &str, of_stage: Option<(&str, &str)>) -> String {
+    let plain = anstream::adapter::strip_str(&sanitized(text)).to_string();
+    let mut fields = json!({ "message": plain.trim_matches('\n') });
+    if let Some((phase, stream)) = of_stage {
+        fields["phase"] = phase.into();
+        fields["stream"] = stream.into();
+    }
+    let timestamp = format!("{:.3}", clock::now().wall());
+    format!("{}\n", json!({ "timestamp": timestamp, "level": "INFO", "fields": fields, "target": target }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_said_to_machines_is_one_line_without_colours() {
+        let text = format!("\n{RED}A human{RED:#} is needed\n  \"now\"\n");
+        let line = event("said", &text, None);
+        assert_eq!(line.matches('\n').count(), 1, "{line}");
+        let read: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(read["fields"], json!({ "message": "A human is needed\n  \"now\"" }));
+        assert!(read["timestamp"].is_string() && read["level"] == "INFO" && read["target"] == "said", "{line}");
+        let line = output_event("design", "stderr", b"half\xff");
+        let read: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        let fields = json!({ "message": "half\u{fffd}", "phase": "design", "stream": "stderr" });
+        assert_eq!(read["fields"], fields);
+    }
 
     #[test]
     fn only_text_and_its_colours_reach_a_terminal() {

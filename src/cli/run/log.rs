@@ -21,6 +21,7 @@ use tracing_subscriber::layer::SubscriberExt;
 
 use super::screen::Screen;
 use super::terminal::{self, colours};
+use crate::cli::console::speak_to_machines;
 use crate::policy::Redactor;
 use crate::system::clock;
 use crate::system::process::Stream;
@@ -47,7 +48,7 @@ pub(super) struct LogArgs {
     /// What to log: a level, or a level for a part, such as `info,store=trace`
     #[arg(long, env = "LOA_LOG", global = true, value_name = "DIRECTIVE", hide_env = true)]
     log: Option<Directive>,
-    /// How to write the log
+    /// How to write the log, and whatever else is said on standard error
     #[arg(long, env = "LOA_LOG_FORMAT", global = true, value_name = "FORMAT", hide_env = true)]
     log_format: Option<Format>,
 }
@@ -124,6 +125,9 @@ impl LogArgs {
 
     /// Begins to log, where that is asked for, until what is returned is dropped.
     pub(super) fn begin(&self) -> Log {
+        if matches!(self.log_format, Some(Format::Json)) {
+            speak_to_machines();
+        }
         let Directive(levels) = self.levels();
         if levels.iter().all(|level| *level == LevelFilter::OFF) {
             return Log;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::{Timestamp, Unit};
 
 use super::screen::Screen;
-use crate::cli::console::{CYAN, RED, for_output, sanitized};
+use crate::cli::console::{CYAN, RED, aside, for_output, is_for_machines, output_event};
 use crate::contract::{Checkpoint, Phase, PhaseExit};
 use crate::draw;
 use crate::events::{
@@ -45,6 +45,10 @@ impl Terminal {
     }
 
     fn output(&mut self, phase: Phase, piece: &Piece) {
+        if is_for_machines() && self.shown_on(piece.stream) == Stream::Stderr {
+            let stream = if piece.stream == Stream::Stdout { "stdout" } else { "stderr" };
+            return self.screen.show(Stream::Stderr, output_event(phase.as_str(), stream, &piece.bytes).into_bytes());
+        }
         if self.together {
             self.end_line(if piece.stream == Stream::Stdout { Stream::Stderr } else { Stream::Stdout });
         }
@@ -113,7 +117,7 @@ impl Terminal {
         for stream in [Stream::Stdout, Stream::Stderr] {
             self.end_line(stream);
         }
-        let text = sanitized(text);
+        let text = aside(text);
         let text = if self.colours { text } else { anstream::adapter::strip_str(&text).to_string() };
         self.screen.show(Stream::Stderr, text.into_bytes());
     }
