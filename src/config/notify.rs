@@ -100,7 +100,8 @@ pub struct Receiver {
     /// What a `webhook` or an ntfy server knows us by: sent as `authorization: Bearer …`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<Secret>,
-    /// What a `command` runs, or the program that an `email` is given to in place of `sendmail -t -i`.
+    /// What a `command` runs, or the program that an `email` is given to in place of `sendmail`; one that is named without
+    /// arguments is started with `-t -i`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Command>,
     /// Whom an `email` is for.

@@ -106,7 +106,6 @@ fn free_name(name: &str, taken: &[Receiver]) -> String {
 
 /// How an entry of the configuration is told; `None` where it lacks something, which the check of the configuration says.
 fn means(one: &crate::config::Receiver) -> Option<Means> {
-    let sendmail = || ["sendmail", "-t", "-i"].map(str::to_owned).to_vec();
     let (url, token) = (one.url.clone(), one.token.clone());
     Some(match one.kind {
         ReceiverKind::Command => Means::Command(one.command.as_ref().map(Command::argv)?),
@@ -116,16 +115,48 @@ fn means(one: &crate::config::Receiver) -> Option<Means> {
         ReceiverKind::Ntfy => Means::Ntfy { url: url?, token },
         ReceiverKind::Email => {
             let to = one.to.clone()?;
-            let program = one.command.as_ref().map_or_else(sendmail, Command::argv);
+            let program = mailer(one.command.as_ref());
             Means::Email { from: one.from.clone().unwrap_or_else(|| to.clone()), to, program }
         }
     })
+}
+
+/// What a mail is given to. A program that is named alone takes it as `sendmail` does; one with arguments has its own.
+fn mailer(command: Option<&Command>) -> Vec<String> {
+    let alone = match command {
+        None => "sendmail",
+        Some(Command::Shell(word)) if word.chars().all(is_of_a_path) => word,
+        Some(Command::Argv(words)) if words.len() == 1 => &words[0],
+        Some(other) => return other.argv(),
+    };
+    [alone, "-t", "-i"].map(str::to_owned).to_vec()
+}
+
+/// Whether a letter means nothing to the shell.
+fn is_of_a_path(letter: char) -> bool {
+    letter.is_alphanumeric() || "/._-+@".contains(letter)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::{FILE_NAME, Source, resolve};
+
+    #[test]
+    fn a_program_that_is_named_alone_takes_a_mail_as_sendmail_does() {
+        let shell = |line: &str| Some(Command::Shell(line.to_owned()));
+        let argv = |words: &[&str]| Some(Command::Argv(words.iter().map(|word| (*word).to_owned()).collect()));
+        for (command, program) in [
+            (None, "sendmail -t -i"),
+            (shell("/usr/lib/sendmail"), "/usr/lib/sendmail -t -i"),
+            (argv(&["./my mailer"]), "./my mailer -t -i"),
+            (shell("msmtp -t"), "sh -c msmtp -t"),
+            (shell("$MAILER"), "sh -c $MAILER"),
+            (argv(&["msmtp", "--read-recipients"]), "msmtp --read-recipients"),
+        ] {
+            assert_eq!(mailer(command.as_ref()).join(" "), program, "{command:?}");
+        }
+    }
 
     fn of(notify: &str) -> Vec<(String, Vec<&'static str>)> {
         let text = format!("runtime: {{ notify: {{ {notify} }} }}\n");
