@@ -107,7 +107,7 @@ fn a_state_that_cannot_be_looked_at_is_one_bad_line_among_the_others() {
 
 #[test]
 fn commands_of_loa_that_a_prompt_names_have_to_be_there() {
-    let agent = "backends: { claude: { binary: sh } }";
+    let agent = "backends: { claude: { binary: sh, env: { ANTHROPIC_API_KEY: dummy } } }";
     let workspace =
         workspace("", &[("design", "prompt: 'Run /architect, and look at /tmp.'"), ("audit", "prompt: /mine")]);
     let text = workspace.read(".loa.config.yaml").replace("runtime:\n", &format!("runtime:\n  {agent}\n"));
@@ -122,6 +122,47 @@ fn commands_of_loa_that_a_prompt_names_have_to_be_there() {
     workspace.write(".claude/skills/mine/SKILL.md", "Review it.");
     let found = workspace.loa(&["doctor"]).exits(0).stdout;
     assert!(!found.contains("its prompt"), "{found}");
+}
+
+#[test]
+fn an_agent_without_a_key_and_without_a_login_is_bad_and_so_is_nobody_who_is_told_a_warning() {
+    let agent = |section: &str| {
+        let workspace = workspace("", &[("design", "prompt: Go.")]);
+        let head = format!("runtime:\n  backends: {{ claude: {{ binary: sh, {section} }} }}\n");
+        workspace.config(&workspace.read(".loa.config.yaml").replace("runtime:\n", &head));
+        let mut command = workspace.command(&["doctor"]);
+        for name in ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR"] {
+            command.env_remove(name);
+        }
+        command.env("HOME", workspace.path(""));
+        super::workspace::finished(command)
+    };
+    let found = agent("args: []").exits(2).stdout;
+    assert!(found.contains("BAD   claude, login: it has no key, and nobody has logged in: there is no "), "{found}");
+    assert!(found.contains("do: log in: start `claude` once"), "{found}");
+    assert!(
+        found.contains("warn  notify: nobody is told when a run stops\n      do: name who is to be told"),
+        "{found}"
+    );
+    let found = agent("env: { ANTHROPIC_API_KEY: dummy }").exits(0).stdout;
+    assert!(!found.contains("claude, login"), "{found}");
+    let found = agent("env: { CLAUDE_CODE_USE_BEDROCK: '1' }").exits(0).stdout;
+    assert!(found.contains("?     claude, login: not checked: it has no key"), "{found}");
+}
+
+#[test]
+fn a_gate_of_which_nobody_knows_what_it_runs_is_told_where_nothing_is_protected() {
+    let gate = [("design", "command: 'true', verify: cd sub && make test")];
+    let workspace = workspace("", &gate);
+    fs::create_dir(workspace.path("sub")).expect("made");
+    let says = "?     protects: not checked: which files the gates of design run";
+    let found = workspace.loa(&["doctor"]).stdout;
+    assert!(found.contains(says) && found.contains("do: name what decides in runtime.protects"), "{found}");
+    workspace.write("Makefile", "");
+    let config = workspace.read(".loa.config.yaml").replace("runtime:\n", "runtime:\n  protects: [Makefile]\n");
+    workspace.config(&config);
+    let found = workspace.loa(&["doctor"]).stdout;
+    assert!(!found.contains(says), "{found}");
 }
 
 #[test]

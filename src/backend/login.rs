@@ -16,8 +16,10 @@ const LONGEST: u64 = 1 << 20;
 /// What is known of a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Login {
-    /// Nobody knows: the program keeps none in a file that is understood here, or none is there.
+    /// Nobody knows: the program keeps none in a file that is understood here.
     Unknown,
+    /// There is no such file: nobody has logged in.
+    Absent,
     /// It ends then, and nothing renews it.
     Ends(Timestamp),
     /// It ends then, and the program renews it by itself, as long as its provider agrees.
@@ -40,9 +42,37 @@ pub fn login_file(kind: BackendKind, home: &Path, var: impl Fn(&str) -> Option<S
 /// What the file says.
 #[must_use]
 pub fn login(kind: BackendKind, file: &Path) -> Login {
-    let text = files::read(file, LONGEST).ok();
-    let read = text.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+    let bytes = match files::read(file, LONGEST) {
+        Err(error) if error.is_not_found() => return Login::Absent,
+        bytes => bytes.unwrap_or_default(),
+    };
+    let read = serde_json::from_slice::<Value>(&bytes).ok();
     read.map_or(Login::Unknown, |value| understood(kind, &value))
+}
+
+/// Whether a program may be let in otherwise than by a key in its environment or by its login file: by a cloud's account, by
+/// a provider of its own configuration, or by a file of variables. Only signs of it are looked for, in the folder of the login
+/// file and in the variables.
+#[must_use]
+pub fn may_be_let_in_otherwise(kind: BackendKind, file: &Path, var: impl Fn(&str) -> Option<String>) -> bool {
+    let (variables, files): (&[&str], &[(&str, &str)]) = match kind {
+        BackendKind::Claude => (
+            &["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"],
+            &[
+                ("settings.json", "apiKeyHelper"),
+                ("settings.json", "CLAUDE_CODE_USE_"),
+                ("settings.json", "ANTHROPIC_"),
+            ],
+        ),
+        BackendKind::Codex => (&[], &[("config.toml", "model_provider"), ("config.toml", "oss")]),
+        BackendKind::Gemini => (&["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"], &[(".env", "")]),
+        _ => (&[], &[(".env", ""), ("settings.json", "apiKey"), ("settings.json", "_API_KEY")]),
+    };
+    let says = |(name, word): &(&str, &str)| {
+        let text = files::read(&file.with_file_name(name), LONGEST);
+        text.is_ok_and(|text| String::from_utf8_lossy(&text).contains(word))
+    };
+    variables.iter().any(|name| var(name).is_some()) || files.iter().any(says)
 }
 
 fn understood(kind: BackendKind, file: &Value) -> Login {
@@ -126,6 +156,21 @@ mod tests {
         assert_eq!(claude, Some(PathBuf::from("/home/me/.claude/.credentials.json")));
         assert_eq!(login_file(BackendKind::Codex, home, named), Some(PathBuf::from("/elsewhere/auth.json")));
         assert_eq!(login_file(BackendKind::Aider, home, none), None);
-        assert_eq!(login(BackendKind::Claude, Path::new("/nowhere")), Login::Unknown);
+        assert_eq!(login(BackendKind::Claude, Path::new("/nowhere")), Login::Absent);
+    }
+
+    #[test]
+    fn other_ways_in_are_seen_by_their_signs() {
+        let place = tempfile::tempdir().expect("a folder");
+        let file = place.path().join(".credentials.json");
+        let none = |_: &str| None;
+        let cloud = |name: &str| (name == "CLAUDE_CODE_USE_BEDROCK").then(|| "1".to_owned());
+        assert!(!may_be_let_in_otherwise(BackendKind::Claude, &file, none));
+        assert!(may_be_let_in_otherwise(BackendKind::Claude, &file, cloud));
+        assert!(!may_be_let_in_otherwise(BackendKind::Codex, &file, cloud));
+        let helper = br#"{"apiKeyHelper": "/bin/key"}"#;
+        files::replace(&place.path().join("settings.json"), helper, files::Privacy::Private).expect("written");
+        assert!(may_be_let_in_otherwise(BackendKind::Claude, &file, none));
+        assert!(!may_be_let_in_otherwise(BackendKind::Gemini, &file, none));
     }
 }

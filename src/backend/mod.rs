@@ -54,7 +54,7 @@ pub use codex::Codex;
 pub use command::Template;
 pub use docker::Docker;
 pub use gemini::Gemini;
-pub use login::{Login, login, login_file};
+pub use login::{Login, login, login_file, may_be_let_in_otherwise};
 pub use opencode::OpenCode;
 pub use pi::Pi;
 pub use qwen::Qwen;

@@ -272,6 +272,20 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     Ok(content)
 }
 
+/// The first bytes of a regular file, at most so many.
+///
+/// # Errors
+/// [`FileError`].
+pub fn beginning(path: &Path, most: usize) -> Result<Vec<u8>, FileError> {
+    let failed = FileError::at("read", path);
+    let read = || {
+        let mut content = Vec::new();
+        open(path)?.take(most as u64).read_to_end(&mut content)?;
+        Ok(content)
+    };
+    read().map_err(failed)
+}
+
 /// The bytes of all regular files below a folder; what cannot be read counts as none.
 #[must_use]
 pub fn size_of_tree(folder: &Path) -> u64 {

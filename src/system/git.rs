@@ -6,6 +6,7 @@ use std::process::Output;
 use base16ct::lower::encode_string;
 use sha2::{Digest, Sha256};
 
+use super::env;
 use super::process::Command;
 
 /// The state of a work tree: its commit and a digest of everything that differs from it.
@@ -41,6 +42,31 @@ pub fn snapshot(folder: &Path, except: &[&str]) -> Option<Snapshot> {
     }
     let head = head.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
     Some(Snapshot { head, tree: encode_string(&digest.finalize()) })
+}
+
+/// Why a folder counts as in no repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoRepository {
+    /// There is no git.
+    NoGit,
+    /// There is none.
+    None,
+    /// There is one, and git does not look into it, in its own words.
+    Refused(String),
+}
+
+/// Why [`snapshot`] found nothing in the folder.
+#[must_use]
+pub fn why_no_repository(folder: &Path) -> NoRepository {
+    let Some(output) = asked(folder, &["rev-parse", "--git-dir"]) else { return NoRepository::NoGit };
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let is_there = folder.ancestors().any(|folder| std::fs::symlink_metadata(folder.join(".git")).is_ok());
+    if !is_there && !said.contains("dubious ownership") {
+        return NoRepository::None;
+    }
+    let said = if output.status.success() { "git cannot read what it needs" } else { said };
+    NoRepository::Refused(said.trim_start_matches("fatal: ").to_owned())
 }
 
 /// The commit of the repository that contains `folder`; `None` before the first, and where there is no repository.
@@ -119,17 +145,27 @@ fn describe(folder: &Path, name: &[u8]) -> String {
 }
 
 fn git(folder: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
+    let output = asked(folder, arguments)?;
+    output.status.success().then_some(output.stdout)
+}
+
+/// What git says, whatever that is; `None` where there is no git.
+fn asked(folder: &Path, arguments: &[&str]) -> Option<Output> {
     #[expect(clippy::disallowed_methods, reason = "a short-lived reader that needs none of `process`'s care")]
-    let output: Output = std::process::Command::new("git")
+    let mut command = std::process::Command::new("git");
+    if let Some(path) = env::search_path() {
+        command.env("PATH", path);
+    }
+    command
         .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
         .args(arguments)
         .current_dir(folder)
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_TERMINAL_PROMPT", "0")
+        .env("LC_ALL", "C")
         .stdin(std::process::Stdio::null())
         .output()
-        .ok()?;
-    output.status.success().then_some(output.stdout)
+        .ok()
 }
 
 #[cfg(test)]
@@ -141,6 +177,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let at = folder.path();
         assert_eq!(snapshot(at, &[]), None, "no repository");
+        assert_eq!(why_no_repository(at), NoRepository::None);
+        super::super::files::ensure_folder(&at.join(".git")).expect("made");
+        assert!(matches!(why_no_repository(at), NoRepository::Refused(_)), "one that is broken");
         git(at, &["init", "-q"]).expect("git is present");
         let empty = snapshot(at, &[".loa-run"]).expect("a repository");
         assert_eq!(empty.head, None);

@@ -32,6 +32,12 @@ impl Check {
         let remedy = (!remedy.is_empty() && state != State::Good).then(|| remedy.to_owned());
         Self { name: name.to_owned(), state, found: found.into(), remedy }
     }
+
+    /// The same with another remedy, where one is needed.
+    pub(super) fn with_remedy(self, remedy: &str) -> Self {
+        let remedy = self.remedy.map(|_| remedy.to_owned());
+        Self { remedy, ..self }
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ use crate::contract::Phase;
 use crate::events::{self, ApprovalState, RunStatus};
 use crate::runner::Plan;
 use crate::store::{Basis, Layout, RunStore};
-use crate::system::{files, git, sweep};
+use crate::system::git::{self, NoRepository};
+use crate::system::{files, sweep};
 
 /// Looks at everything, and ends with 2 when something is bad. `unreadable` is why nothing is known of the state.
 pub(super) fn doctor(
@@ -110,13 +111,27 @@ fn writable(layout: &Layout) -> Check {
 fn repository(layout: &Layout) -> Check {
     match git::snapshot(layout.workspace(), Layout::OWN) {
         Some(_) => Check::new("git", State::Good, "the workspace is a repository", ""),
-        None => Check::new(
-            "git",
-            State::Warning,
-            "no repository, or no git: that a loop makes no progress is seen by its findings alone",
-            "git init",
-        ),
+        None => without_repository(&git::why_no_repository(layout.workspace()), layout.workspace()),
     }
+}
+
+fn without_repository(why: &NoRepository, workspace: &Path) -> Check {
+    let (found, remedy) = match why {
+        NoRepository::NoGit => ("there is no git".to_owned(), "install git".to_owned()),
+        NoRepository::None => ("no repository".to_owned(), "git init".to_owned()),
+        NoRepository::Refused(said) if said.contains("dubious ownership") => {
+            let folder = workspace.display();
+            let remedy = format!("make it yours, or `git config --global --add safe.directory {folder}`");
+            ("the repository belongs to another user, and git does not look into it".to_owned(), remedy)
+        }
+        NoRepository::Refused(said) => {
+            let remedy =
+                "make the repository, its .git among it, readable for whoever runs this, or mend it".to_owned();
+            (format!("there is a repository, and it cannot be read: {said}"), remedy)
+        }
+    };
+    let found = format!("{found}: that a loop makes no progress is seen by its findings alone");
+    Check::new("git", State::Warning, found, &remedy)
 }
 
 /// The state of the runs where it cannot even be looked at.

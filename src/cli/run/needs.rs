@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::check::{Check, State};
 use super::locate::{Missing, locate};
 use crate::config::{BackendKind, Settings, is_loas_command, slash_commands};
-use crate::runner::{AgentWork, Join, Plan, SHELLS, Simple, Stage, Word, Work, commands};
+use crate::runner::{AgentWork, Join, Plan, SHELLS, Simple, Stage, Word, Work, commands, folder_of_cd};
 use crate::system::{env, files};
 
 /// Every need of the phases that run, and of what runs beside them.
@@ -81,9 +81,19 @@ pub(super) fn of_command(name: &str, argv: &[String], workspace: &Path) -> Vec<C
     let needs = command(argv, workspace);
     let missing = needs.iter().filter(|need| need.state != State::Good);
     let missing: Vec<Check> = missing.map(|it| Check::new(name, it.state, it.found.as_str(), &it.remedy)).collect();
-    let good = needs.iter().find(|need| need.state == State::Good);
-    let good = good.filter(|_| missing.is_empty()).map(|it| Check::new(name, State::Good, it.found.as_str(), ""));
+    let good = needs.iter().find(|need| need.state == State::Good).map(|need| need.found.clone());
+    let good = good.map(|shell| first_of_line(argv, workspace).unwrap_or(shell));
+    let good = good.filter(|_| missing.is_empty()).map(|found| Check::new(name, State::Good, found, ""));
     good.into_iter().chain(missing).collect()
+}
+
+/// Where the first program of a line for the shell lies, which says more than where the shell lies.
+fn first_of_line(argv: &[String], workspace: &Path) -> Option<String> {
+    let Started::Line(line) = started(argv) else { return None };
+    let first = commands(line).into_iter().next().filter(|simple| simple.is_certain)?;
+    let mut words = first.words.into_iter().filter(|word| !word.is_input).skip_while(|word| assigns(&word.text));
+    let program = words.next().filter(|word| !word.is_expanded)?.text;
+    find(&program, workspace)
 }
 
 /// One thing that a command needs, and how it is.
@@ -113,13 +123,15 @@ impl From<Missing> for Need {
 fn command(argv: &[String], folder: &Path) -> Vec<Need> {
     let program = argv.first().map(String::as_str).unwrap_or_default();
     let Some(path) = find(program, folder) else { return vec![not_found(program, folder).into()] };
-    let mut needs = vec![Need::good(path)];
+    let broken = broken_first_line(Path::new(&path), program);
+    let mut needs: Vec<Need> = std::iter::once(Need::good(path)).chain(broken).collect();
     needs.extend(match started(argv) {
         Started::Line(line) => of_line(line, folder),
         Started::Script(script) if is_missing_script(program, script, folder) => {
             vec![Need::missing(format!("`{script}`, which `{program}` is given, is not found"))]
         }
-        Started::Nothing | Started::Script(_) => Vec::new(),
+        Started::Script(script) => with_line_ends_of_windows(&folder.join(script), script).into_iter().collect(),
+        Started::Nothing => Vec::new(),
         Started::Other(argv) => command(argv, folder),
     });
     needs
@@ -170,13 +182,11 @@ fn doubted(need: Need, by_name: bool) -> Option<Need> {
 
 /// The folder that a `cd` leads to; nothing where that is not certain.
 fn entered(words: &[String], folder: &Path) -> Option<Result<PathBuf, Need>> {
-    let [_, name] = words else { return None };
+    let name = folder_of_cd(words)?;
     let inner = folder.join(name);
-    (!name.starts_with('-')).then(|| {
-        let remedy = "make it, or correct its path".to_owned();
-        let found = format!("`{name}`, which `cd` is given, is no folder");
-        if inner.is_dir() { Ok(inner) } else { Err(Need { state: State::Bad, found, remedy }) }
-    })
+    let remedy = "make it, or correct its path".to_owned();
+    let found = format!("`{name}`, which `cd` is given, is no folder");
+    Some(if inner.is_dir() { Ok(inner) } else { Err(Need { state: State::Bad, found, remedy }) })
 }
 
 fn assigns(word: &str) -> bool {
@@ -273,6 +283,36 @@ fn of_shell(words: &[String]) -> Started<'_> {
     }
 }
 
+/// The most bytes of a script that are looked at for its first line.
+const LONGEST_BEGINNING: usize = 256;
+
+/// The first line of a file, its end with it.
+fn first_line(path: &Path) -> Option<Vec<u8>> {
+    let beginning = files::beginning(path, LONGEST_BEGINNING).ok()?;
+    beginning.split_inclusive(|byte| *byte == b'\n').next().map(<[u8]>::to_vec)
+}
+
+/// Why the host would not start a script: its first line names an interpreter that is not there.
+fn broken_first_line(path: &Path, program: &str) -> Option<Need> {
+    let line = first_line(path)?;
+    let interpreter = line.strip_prefix(b"#!")?;
+    if let Some(need) = with_line_ends_of_windows(path, program) {
+        return Some(need);
+    }
+    let interpreter = String::from_utf8_lossy(interpreter).split_whitespace().next()?.to_owned();
+    let remedy = format!("install it, or correct the first line of {program}");
+    let found = format!("`{interpreter}`, which the first line of `{program}` names, is not found");
+    (!files::is_program(Path::new(&interpreter))).then_some(Need { state: State::Bad, found, remedy })
+}
+
+/// That a script has line ends that its interpreter takes for letters.
+fn with_line_ends_of_windows(path: &Path, script: &str) -> Option<Need> {
+    let line = first_line(path).filter(|line| line.starts_with(b"#!") && line.ends_with(b"\r\n"))?;
+    let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+    let found = format!("`{script}` has line ends of Windows (CRLF), behind `{line}` too");
+    Some(Need { state: State::Bad, found, remedy: format!("sed -i 's/\\r$//' {script}") })
+}
+
 fn is_missing_script(program: &str, script: &str, folder: &Path) -> bool {
     let is_shell = SHELLS.contains(&program.rsplit('/').next().unwrap_or_default());
     // A shell looks in `PATH`, too.
@@ -295,6 +335,7 @@ const OF_THE_SHELL: [&str; 24] = [
 mod tests {
     use super::*;
     use crate::system::files::{Privacy, ensure_folder, write_durably};
+    use crate::system::scratch;
 
     fn argv(words: &str) -> Vec<String> {
         words.split(' ').map(str::to_owned).collect()
@@ -311,8 +352,23 @@ mod tests {
         for name in ["there.sh", "there/inner.sh"] {
             write_durably(&folder.path().join(name), b"", Privacy::Shared).expect("written");
         }
+        for (name, text) in [
+            ("bad.sh", "#!/no/such/interpreter -e\n"),
+            ("crlf.sh", "#!/bin/sh\r\ntrue\r\n"),
+            ("good.sh", "#! /bin/sh\n"),
+        ] {
+            scratch::lay_program(&folder.path().join(name), text.as_bytes()).expect("laid");
+        }
         for (argv, missing) in [
-            (argv("sh ./missing.sh"), &["BAD `./missing.sh`, which `sh` is given, is not found"][..]),
+            (
+                argv("./bad.sh"),
+                &["BAD `/no/such/interpreter`, which the first line of `./bad.sh` names, is not found"][..],
+            ),
+            (argv("./crlf.sh"), &["BAD `./crlf.sh` has line ends of Windows (CRLF), behind `#!/bin/sh` too"]),
+            (argv("sh crlf.sh"), &["BAD `crlf.sh` has line ends of Windows (CRLF), behind `#!/bin/sh` too"]),
+            (line("./good.sh && ./bad.sh"), &[]),
+            (argv("sh bad.sh"), &[]),
+            (argv("sh ./missing.sh"), &["BAD `./missing.sh`, which `sh` is given, is not found"]),
             (argv("/bin/sh missing.sh"), &["BAD `missing.sh`, which `/bin/sh` is given, is not found"]),
             (argv("sh there.sh"), &[]),
             (argv("sh -eu missing.sh"), &["BAD `missing.sh`, which `sh` is given, is not found"]),

@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::check::{Check, State};
 use super::given::Here;
-use crate::backend::{Login, every_backend, login, login_file};
-use crate::config::Settings;
+use crate::backend::{Login, every_backend, login, login_file, may_be_let_in_otherwise};
+use crate::config::{BackendSettings, Settings};
 use crate::draw::span;
 use crate::runner::{Plan, Surroundings};
 use crate::system::files::{self, Room};
@@ -97,8 +97,7 @@ pub(super) fn agents(plan: &Plan, settings: &Settings, workspace: &Path) -> Vec<
         let has_key = |name: &String| known.section.env.contains_key(name) || env::var(name).is_some();
         // What a container knows of, nobody sees from here; with a key there is no login.
         if known.section.docker.is_none() && !backend.credentials().iter().any(has_key) {
-            let file = env::home().and_then(|home| login_file(known.kind, &home, env::var));
-            checks.extend(file.map(|file| of_login(name, &file, &login(known.kind, &file), now)));
+            checks.extend(of_agent(&known, now));
         }
         let surroundings = Surroundings { workspace: workspace.to_path_buf(), ..Surroundings::default() };
         let used = backend.quota().and_then(|most| Some((backend.usage(&surroundings, now)?, most)));
@@ -111,12 +110,31 @@ pub(super) fn agents(plan: &Plan, settings: &Settings, workspace: &Path) -> Vec<
     checks
 }
 
+/// The login of an agent that has no key.
+fn of_agent(known: &BackendSettings, now: Timestamp) -> Option<Check> {
+    let var = |name: &str| known.section.env.get(name).cloned().or_else(|| env::var(name));
+    let file = login_file(known.kind, Path::new(&var("HOME")?), var)?;
+    let login = login(known.kind, &file);
+    // Its own arguments may name another provider.
+    let otherwise = || !known.section.args.is_empty() || may_be_let_in_otherwise(known.kind, &file, var);
+    if login == Login::Absent && otherwise() {
+        let found = format!("not checked: it has no key and no {}; its own settings may let it in", file.display());
+        return Some(Check::new(&format!("{}, login", known.name), State::NotChecked, found, ""));
+    }
+    Some(of_login(&known.name, &file, &login, now))
+}
+
 fn of_login(name: &str, file: &Path, login: &Login, now: Timestamp) -> Check {
     let (what, again) = (format!("{name}, login"), format!("log in again: start `{name}` once, and let it answer"));
     let ago =
         |at: Timestamp| span(u64::try_from(now.duration_since(at).abs().as_secs()).unwrap_or(0).saturating_mul(1000));
     let night = SignedDuration::from_hours(8);
     match *login {
+        Login::Absent => {
+            let found = format!("it has no key, and nobody has logged in: there is no {}", file.display());
+            let remedy = format!("log in: start `{name}` once, and let it answer; or give it a key in its environment");
+            Check::new(&what, State::Bad, found, &remedy)
+        }
         Login::Unknown => {
             let found = format!("not checked: {} says no end of a login", file.display());
             Check::new(&what, State::NotChecked, found, "")
@@ -194,6 +212,7 @@ mod tests {
         let file = Path::new("/home/me/.claude/.credentials.json");
         for (login, state, words) in [
             (Login::Unknown, State::NotChecked, "not checked"),
+            (Login::Absent, State::Bad, "nobody has logged in"),
             (Login::Ends(now - hours(1)), State::Bad, "it ended 1 h ago"),
             (Login::Ends(now + hours(3)), State::Warning, "it ends in 3 h"),
             (Login::Ends(now + hours(30)), State::Good, "it lasts for 30 h"),
