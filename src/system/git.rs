@@ -51,7 +51,7 @@ pub enum NoRepository {
     NoGit,
     /// There is none.
     None,
-    /// There is one, and git does not look into it, in its own words.
+    /// There is one, and git does not look into it, in its own words; in none where it takes it for no repository.
     Refused(String),
 }
 
@@ -65,8 +65,9 @@ pub fn why_no_repository(folder: &Path) -> NoRepository {
     if !is_there && !said.contains("dubious ownership") {
         return NoRepository::None;
     }
-    let said = if output.status.success() { "git cannot read what it needs" } else { said };
-    NoRepository::Refused(said.trim_start_matches("fatal: ").to_owned())
+    let said = said.trim_start_matches("fatal: ");
+    let says_why = !output.status.success() && !said.starts_with("not a git repository");
+    NoRepository::Refused(if says_why { said.to_owned() } else { String::new() })
 }
 
 /// The commit of the repository that contains `folder`; `None` before the first, and where there is no repository.

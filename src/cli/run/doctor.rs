@@ -127,7 +127,8 @@ fn without_repository(why: &NoRepository, workspace: &Path) -> Check {
         NoRepository::Refused(said) => {
             let remedy =
                 "make the repository, its .git among it, readable for whoever runs this, or mend it".to_owned();
-            (format!("there is a repository, and it cannot be read: {said}"), remedy)
+            let why = if said.is_empty() { String::new() } else { format!(" ({said})") };
+            (format!("there is a repository, and it cannot be read{why}"), remedy)
         }
     };
     let found = format!("{found}: that a loop makes no progress is seen by its findings alone");

@@ -299,10 +299,22 @@ fn broken_first_line(path: &Path, program: &str) -> Option<Need> {
     if let Some(need) = with_line_ends_of_windows(path, program) {
         return Some(need);
     }
-    let interpreter = String::from_utf8_lossy(interpreter).split_whitespace().next()?.to_owned();
+    let named = String::from_utf8_lossy(interpreter).into_owned();
+    let missing = missing_interpreter(&named)?;
     let remedy = format!("install it, or correct the first line of {program}");
-    let found = format!("`{interpreter}`, which the first line of `{program}` names, is not found");
-    (!files::is_program(Path::new(&interpreter))).then_some(Need { state: State::Bad, found, remedy })
+    let found = format!("`{missing}`, which the first line of `{program}` names, is not found");
+    Some(Need { state: State::Bad, found, remedy })
+}
+
+/// The interpreter behind `#!` that is not there. `env` looks for the word behind it in `PATH`, unless that is an option.
+fn missing_interpreter(named: &str) -> Option<&str> {
+    let mut words = named.split_whitespace();
+    let interpreter = words.next()?;
+    if !files::is_program(Path::new(interpreter)) {
+        return Some(interpreter);
+    }
+    let of_env = words.next().filter(|word| interpreter.ends_with("/env") && !word.starts_with('-') && !assigns(word));
+    of_env.filter(|word| find(word, Path::new("/")).is_none())
 }
 
 /// That a script has line ends that its interpreter takes for letters.
@@ -356,6 +368,8 @@ mod tests {
             ("bad.sh", "#!/no/such/interpreter -e\n"),
             ("crlf.sh", "#!/bin/sh\r\ntrue\r\n"),
             ("good.sh", "#! /bin/sh\n"),
+            ("env.sh", "#!/usr/bin/env no-such-program\n"),
+            ("by-env.sh", "#!/usr/bin/env sh\n"),
         ] {
             scratch::lay_program(&folder.path().join(name), text.as_bytes()).expect("laid");
         }
@@ -368,6 +382,8 @@ mod tests {
             (argv("sh crlf.sh"), &["BAD `crlf.sh` has line ends of Windows (CRLF), behind `#!/bin/sh` too"]),
             (line("./good.sh && ./bad.sh"), &[]),
             (argv("sh bad.sh"), &[]),
+            (argv("./by-env.sh"), &[]),
+            (argv("./env.sh"), &["BAD `no-such-program`, which the first line of `./env.sh` names, is not found"]),
             (argv("sh ./missing.sh"), &["BAD `./missing.sh`, which `sh` is given, is not found"]),
             (argv("/bin/sh missing.sh"), &["BAD `missing.sh`, which `/bin/sh` is given, is not found"]),
             (argv("sh there.sh"), &[]),
