@@ -368,6 +368,23 @@ fn a_phase_that_waits_for_the_halt_stays_until_it_has_answered() {
 }
 
 #[test]
+fn an_hour_is_an_hour_by_whichever_clock_the_machine_keeps_up_with() {
+    let rig = Rig::new(&format!("date +%s\n{PLAIN}date +%s"));
+    let seen = rig.see_case(
+        json!({ "time": "accelerated", "phases": { "design": [[{ "sleep": 500 }, { "exit": 0 }]] }, "steps": run() }),
+    );
+    if !seen.unseen.is_empty() {
+        return eprintln!("not tested here: {:?}", seen.unseen);
+    }
+    let speed = seen.speed.expect("a clock that runs faster");
+    assert!((1800..=7200).contains(&speed), "{speed}");
+    assert!(seen.steps[0].argv.contains(&format!("+0 x{speed}")), "{:?}", seen.steps[0].argv);
+    let said: Vec<i64> = said(&seen, 0).iter().map(|text| text.parse().expect("a time")).collect();
+    assert!(said[1] - said[0] >= 3600, "the phase slept for half a second of the fastest clock: {said:?}");
+    assert_eq!(rig.see(&json!({}), &run()).speed, None, "any other case has the clock of the wall");
+}
+
+#[test]
 fn a_phase_that_is_started_again_and_again_is_cut_long_before_its_budget() {
     let rig = Rig::new(r#"command=$(plan "$1" | sed -n '1s/^[a-z]* //p'); while :; do "$command"; done"#);
     let seen = rig.see(&json!({}), &run());

@@ -92,9 +92,10 @@ pub(crate) fn conform(arguments: &[&str]) -> Command {
 fn a_survey_that_finds_what_is_known_succeeds_and_writes_its_report() {
     let suite = suite(&[GOOD, IDLE, GONE]);
     let found = score(&suite, &[]).assert().code(0);
-    found.stdout(contains("Full 1/1")).stdout(contains("None 0/1")).stdout(contains("could not run"));
+    let found = found.stdout(contains("Full 1/1")).stdout(contains("None 0/1")).stdout(contains("could not run"));
+    found.stdout(contains("the machine meanwhile: "));
     let report = fs::read_to_string(suite.path().join("out/report.json")).expect("a report");
-    assert!(report.contains("\"seed\": 7"), "{report}");
+    assert!(report.contains("\"seed\": 7") && report.contains("\"late_ms\": "), "{report}");
     let mut validate = Command::cargo_bin("loa-validate").expect("it is built");
     validate.arg("conformance-report").arg(suite.path().join("out/report.json")).assert().code(0);
     assert!(fs::read_to_string(suite.path().join("out/report.md")).expect("a report").contains("| loop | Full 1/1 |"));

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::args::Score;
 use super::baseline::Known;
@@ -19,7 +20,9 @@ use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::judge::Judged;
 use crate::conform::observe::{AgentRig, Interruption, RigOptions, withdraw};
-use crate::conform::score::{ConformanceReport, Host, Recorder, Rig, RuntimeReport, SurveyOptions, Watched, survey};
+use crate::conform::score::{
+    ConformanceReport, Host, HostLoad, Recorder, Rig, RuntimeReport, SurveyOptions, Watched, survey,
+};
 use crate::conform::spec::{AgentProfile, CaseDocument, ManifestDocument, ProfileName, RuntimeProfile};
 use crate::conform::suite::{Candidate, Suite};
 use crate::report;
@@ -69,10 +72,12 @@ fn scored<P: Judged, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R)
     let judge = env::current_exe().map_err(|error| Failure::new(ExitStatus::Internal, error))?;
     let hermetic = wish.hermetic || wish.place.profile == ProfileName::Agent;
     let options = RigOptions { keep: wish.keep, hermetic, stop: interruption.stop(), ..RigOptions::new(seed, judge) };
+    let load = Arc::clone(&options.load);
     let rig = rig(options);
     say(format_args!("seed {seed}"));
     let runtimes = measured(&suite, &candidates.all, &rig, wish, recorder.as_ref());
     let mut report = assemble(&suite, wish, seed, interruption.by().is_none(), runtimes);
+    report.host.load = load.load().map(HostLoad::from);
     if let Some(recorder) = recorder {
         // What is known excuses nothing in a bundle: it holds what was measured.
         recorder.seal(&report::json(&report)).map_err(bundle::unwritten)?;
@@ -146,7 +151,7 @@ fn assemble<P: Judged>(
         suite: suite.hash.clone(),
         seed,
         stories: suite.stories(),
-        host: Host { os, arch, cores: cores(), hermetic: wish.hermetic },
+        host: Host { os, arch, cores: cores(), hermetic: wish.hermetic, load: None },
         date: clock::now().wall(),
         only: wish.only.clone(),
         skip: wish.skip.clone(),

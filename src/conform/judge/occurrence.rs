@@ -43,6 +43,8 @@ impl Occurrence {
             // They are looked for once, after the last step, and may be any earlier step's only when there is no other.
             orphans: if driven == Some(self.step) { seen.orphans.clone() } else { Vec::new() },
             strangers: Vec::new(),
+            speed: seen.speed,
+            late_ms: seen.late_ms,
             rig_error: None,
             kept: None,
         }

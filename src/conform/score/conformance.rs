@@ -13,6 +13,7 @@ use crate::conform::observe::{CommandReport, TimelineMark};
 use crate::conform::spec::{CellWord, Clause, Column, Level, ProfileName, Reason, SettingReport, TimeMethod};
 use crate::conform::spec::{ChecklistItem, Claim};
 use crate::conform::suite::Selection;
+use crate::system::load::Load;
 
 /// The report of a survey.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -68,7 +69,7 @@ pub struct ConformanceReport {
 }
 
 /// The machine on which it was measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Operating system.
@@ -81,12 +82,39 @@ pub struct Host {
     /// host's network; of an agent, its row says whether it had.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hermetic: bool,
+    /// How busy it was meanwhile, where it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<HostLoad>,
+}
+
+/// How busy a machine was while it measured. Every time that a runtime was given grew with it, up to five times.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostLoad {
+    /// How many processes wanted each core, on average.
+    pub crowd: f64,
+    /// How late a timer of the judge's own rang at worst, in milliseconds.
+    pub late_ms: u64,
+}
+
+impl From<Load> for HostLoad {
+    fn from(load: Load) -> Self {
+        let late_ms = u64::try_from(load.late.as_millis()).unwrap_or(u64::MAX);
+        Self { crowd: (load.crowd * 10.0).round() / 10.0, late_ms }
+    }
+}
+
+impl fmt::Display for HostLoad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { crowd, late_ms } = self;
+        write!(f, "{crowd:.1} processes for each core, timers up to {late_ms} ms late")
+    }
 }
 
 /// Which kind of machine it was, and what it was shut off from.
 impl fmt::Display for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { os, arch, cores: _, hermetic } = self;
+        let Self { os, arch, cores: _, hermetic, load: _ } = self;
         write!(f, "{os} {arch}{}", if *hermetic { " without a network" } else { "" })
     }
 }

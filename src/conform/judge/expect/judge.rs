@@ -15,7 +15,10 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<Check> {
         return vec![check];
     }
     let checks = evidence.case.expect.iter().map(|expectation| conditional(evidence, check(evidence, expectation)));
-    checks.collect()
+    let checks: Vec<Check> = checks.collect();
+    let is_red = checks.iter().any(|check| check.outcome == Outcome::Fail);
+    let excuse = timing::late(evidence).filter(|_| is_red);
+    excuse.map_or(checks, |check| vec![check])
 }
 
 /// Why a case cannot be judged at all, if so.

@@ -148,7 +148,7 @@ impl Bench<'_> {
             closes_sockets: self.options.hermetic,
         };
         let call = Call { argv: argv.clone(), env: all, folder };
-        let limit = Duration::from_secs(errand.limit_s);
+        let limit = self.options.load.stretched(Duration::from_secs(errand.limit_s));
         let mut watch = Watch { bench: self, errand, asked_before, seen: Sighting::default() };
         watch.attend(AgentRun::start(&place, &call, limit).await.map_err(said)?).await?;
         let Sighting { end, ended, signal, said: [out, err], left, .. } = watch.seen;

@@ -14,7 +14,7 @@ use crate::conform::observe::driver::verb::SETTLED_POLLS;
 use crate::conform::observe::journal::{self, Footprint};
 use crate::conform::observe::sighting;
 use crate::conform::observe::{FileSeen, ProcessEnd, ProcessSeen, ReportSeen, StepSeen};
-use crate::system::env;
+use crate::system::{clock, env};
 
 /// How often it is looked whether everything is gone.
 const LOOK: Duration = Duration::from_millis(10);
@@ -74,11 +74,10 @@ impl Trial<'_> {
 
     /// What is still alive some polls after the last step.
     pub(super) async fn orphans(&self) -> Vec<ProcessSeen> {
-        let now = || self.stage.record().now();
-        let until = now() + u64::from(SETTLED_POLLS) * self.manifest.poll_ms;
+        let begun = clock::now();
         loop {
             let left = self.stage.chamber.residents();
-            if left.is_empty() || now() >= until {
+            if left.is_empty() || clock::now().since(begun) >= self.stage.poll() * SETTLED_POLLS {
                 let here = env::current_dir().unwrap_or_default();
                 return left.iter().map(Resident::seen).map(|it| it.seen_from(&here)).collect();
             }
