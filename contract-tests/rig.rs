@@ -408,7 +408,7 @@ fn a_hang_costs_its_budget_and_leaves_nothing() {
     let seen = Rig::new(PLAIN).budget(300).see(&json!({ "audit": [["hang"]] }), &run());
     let step = &seen.steps[0];
     assert_eq!(step.end, ProcessEnd::OutOfBudget);
-    assert!((300..3000).contains(&(step.ended - step.started)), "{step:?}");
+    assert!((300..20_000).contains(&(step.ended - step.started)), "its own budget, not the usual one: {step:?}");
     let last = seen.attempts.last().expect("an attempt");
     assert_eq!((last.phase.as_str(), last.exit), ("audit", None));
     assert!(last.ended.is_some() && seen.orphans.is_empty());

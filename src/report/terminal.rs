@@ -129,7 +129,7 @@ fn footer(report: &ConformanceReport) -> String {
         "{DIM}{}; levels and readings are ours. Suite {:.12}, seed {}, judge {}, {} with {} cores, {:.0}{DIM:#}\n",
         report.edition, report.suite, report.seed, report.judge, report.host, report.host.cores, report.date,
     );
-    if let Some(load) = &report.host.load {
+    if let Some(load) = &report.load {
         put(&mut text, format_args!("{DIM}the machine meanwhile: {load}{DIM:#}\n"));
     }
     text.extend(table::warnings(report).iter().map(|warning| format!("{warning}\n")));

@@ -291,7 +291,7 @@ fn the_page_says_everything_loads_nothing_and_believes_nobody() {
 #[test]
 fn how_busy_the_machine_was_is_told_on_the_terminal_and_on_the_page() {
     let mut report = report();
-    report.host.load = Some(HostLoad { crowd: 4.5, late_ms: 131 });
+    report.load = Some(HostLoad { crowd: 4.5, late_ms: 131 });
     for text in [plain(&terminal(&report, false)), html(&report)] {
         assert!(text.contains("4.5 processes for each core, timers up to 131 ms late"), "{text}");
     }

@@ -77,7 +77,7 @@ fn scored<P: Judged, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R)
     say(format_args!("seed {seed}"));
     let runtimes = measured(&suite, &candidates.all, &rig, wish, recorder.as_ref());
     let mut report = assemble(&suite, wish, seed, interruption.by().is_none(), runtimes);
-    report.host.load = load.load().map(HostLoad::from);
+    report.load = load.load().map(HostLoad::from);
     if let Some(recorder) = recorder {
         // What is known excuses nothing in a bundle: it holds what was measured.
         recorder.seal(&report::json(&report)).map_err(bundle::unwritten)?;
@@ -151,7 +151,8 @@ fn assemble<P: Judged>(
         suite: suite.hash.clone(),
         seed,
         stories: suite.stories(),
-        host: Host { os, arch, cores: cores(), hermetic: wish.hermetic, load: None },
+        host: Host { os, arch, cores: cores(), hermetic: wish.hermetic },
+        load: None,
         date: clock::now().wall(),
         only: wish.only.clone(),
         skip: wish.skip.clone(),

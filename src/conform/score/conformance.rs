@@ -39,6 +39,9 @@ pub struct ConformanceReport {
     pub stories: usize,
     /// Where it was measured.
     pub host: Host,
+    /// How busy that machine was meanwhile, where it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<HostLoad>,
     /// When.
     pub date: Timestamp,
     /// Only cases that match this pattern, and what they presuppose, were run; such a report is no rating.
@@ -69,7 +72,7 @@ pub struct ConformanceReport {
 }
 
 /// The machine on which it was measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Operating system.
@@ -82,9 +85,6 @@ pub struct Host {
     /// host's network; of an agent, its row says whether it had.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hermetic: bool,
-    /// How busy it was meanwhile, where it was looked at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub load: Option<HostLoad>,
 }
 
 /// How busy a machine was while it measured. Every time that a runtime was given grew with it, up to five times.
@@ -104,6 +104,13 @@ impl From<Load> for HostLoad {
     }
 }
 
+impl HostLoad {
+    /// The worse of two.
+    pub(super) fn worse(self, other: Self) -> Self {
+        Self { crowd: self.crowd.max(other.crowd), late_ms: self.late_ms.max(other.late_ms) }
+    }
+}
+
 impl fmt::Display for HostLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { crowd, late_ms } = self;
@@ -114,7 +121,7 @@ impl fmt::Display for HostLoad {
 /// Which kind of machine it was, and what it was shut off from.
 impl fmt::Display for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { os, arch, cores: _, hermetic, load: _ } = self;
+        let Self { os, arch, cores: _, hermetic } = self;
         write!(f, "{os} {arch}{}", if *hermetic { " without a network" } else { "" })
     }
 }

@@ -125,8 +125,7 @@ impl<'a> Trial<'a> {
         let (sender, reached) = unbounded_channel();
         let is_fast = case.time == TimeMethod::Accelerated;
         let fast_clock = is_fast.then(|| FastClock::bearable(&options.load));
-        let code =
-            if is_fast { chamber.code().and(FastClock::code(&options.judge).await) } else { chamber.code() };
+        let code = if is_fast { chamber.code().and(FastClock::code(&options.judge).await) } else { chamber.code() };
         let stage = Arc::new(Stage {
             script: script.phases.clone(),
             usage: manifest.usage.clone(),
