@@ -308,7 +308,8 @@ impl Stage {
     /// Waits until the runtime has reacted and is silent again, or for twice its poll.
     async fn await_reaction(&self, mut signs: Signs) {
         let begun = clock::now();
-        let silence = (self.poll() / 2).max(SHORTEST_SILENCE);
+        // Half a poll; on a busy machine longer, but never longer than a whole one of an idle machine.
+        let silence = (self.poll() / 2).min(self.poll).max(SHORTEST_SILENCE);
         let mut reacted = None;
         loop {
             sleep(LOOK).await;
