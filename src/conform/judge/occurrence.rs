@@ -63,8 +63,10 @@ impl Situation {
             return last.map(|last| Occurrence::new(last, &[])).into_iter().collect();
         }
         let whole = seen.steps.iter().enumerate().filter(|(_, step)| is_driven(step) && is_its_own(&step.end));
-        let started = whole.filter(|(number, _)| seen.attempts.iter().any(|attempt| attempt.step == *number));
-        started.flat_map(|(number, step)| self.in_step(case, seen, number, step)).collect()
+        // A phase that cannot be started calls a human, too.
+        let counts = |number: usize| self == Self::Report || seen.attempts.iter().any(|it| it.step == number);
+        let whole = whole.filter(|(number, _)| counts(*number));
+        whole.flat_map(|(number, step)| self.in_step(case, seen, number, step)).collect()
     }
 
     fn in_step(self, case: &Case, seen: &Observation, number: usize, step: &StepSeen) -> Vec<Occurrence> {

@@ -13,6 +13,10 @@ vocabulary! {
         Retries = "retries",
         /// A phase is started four times in a row at most, and nothing follows when its retries are used up.
         StopsRetrying = "stops-retrying",
+        /// When its retries are used up and the run ends, a report says why a human is called.
+        ExhaustedCalls = "exhausted-calls",
+        /// A phase that ended with 1 to the end has a checkpoint, which says 1.
+        ExhaustedCheckpoint = "exhausted-checkpoint",
         /// A phase that ended with 2 is not started again before a human answered.
         BlockedOnce = "blocked-once",
         /// After a phase that ended with 2 no other starts.
@@ -51,11 +55,17 @@ vocabulary! {
         EachCheckpoint = "each-checkpoint",
         /// Each phase that is done has its checkpoint before another starts.
         CheckpointFirst = "checkpoint-first",
-        /// The checkpoint of a phase that is done says 0, whatever it ended with before.
+        /// The checkpoint of a phase that is done says 0, whatever it ended with before, and that of one that failed does not.
         LatestCheckpoint = "latest-checkpoint",
         /// What the phase supplied stands in its checkpoint.
         ResultKept = "result-kept",
         /// All checkpoints between two resets name one execution.
         OneExecution = "one-execution",
+        /// A report names the phase for which a human is called.
+        ReportNamesPhase = "report-names-phase",
+        /// A report names the execution of the checkpoints.
+        ReportNamesExecution = "report-names-execution",
+        /// A report says which phases are done, and that the others are not.
+        ReportIsTrue = "report-is-true",
     }
 }

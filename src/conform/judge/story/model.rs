@@ -11,7 +11,6 @@ use crate::conform::spec::draw::Script;
 use crate::conform::spec::plot::HARD_LIMIT;
 use crate::conform::spec::{Act, Case, Drive, Knob, Rule, Step};
 use crate::contract::{Phase, ResolutionAction};
-use crate::diag::{Budget, Format, documents};
 use crate::system::clock::Millis;
 
 /// One time that a rule could be kept or broken.
@@ -40,7 +39,7 @@ pub(in crate::conform) fn findings(case: &Case, seen: &Observation) -> Vec<Findi
 }
 
 /// Nothing more is asked: something is not known, or the runtime left the path.
-type GoOn = Option<()>;
+pub(super) type GoOn = Option<()>;
 
 /// Three retries, so four starts.
 const MOST_STARTS: u32 = 4;
@@ -101,20 +100,20 @@ enum Rest {
 }
 
 #[derive(Debug, Default)]
-struct Walk {
-    findings: Vec<Finding>,
-    done: BTreeSet<Phase>,
+pub(super) struct Walk {
+    pub(super) findings: Vec<Finding>,
+    pub(super) done: BTreeSet<Phase>,
     /// Done because a human said so.
-    skipped: BTreeSet<Phase>,
+    pub(super) skipped: BTreeSet<Phase>,
     /// Starts of the phase at work that ended with 1, in this life of the runtime and in all.
     failed: (u32, u32),
     rest: Rest,
     /// Audits that failed, in this life of the runtime and in all.
     audits: (u32, u32),
     /// The phase that may be done or not: it ended while a human was called for another reason.
-    open: Option<Phase>,
+    pub(super) open: Option<Phase>,
     /// The decisions that the last attempt of a phase supplied.
-    supplied: BTreeMap<Phase, Vec<Value>>,
+    pub(super) supplied: BTreeMap<Phase, Vec<Value>>,
     /// What each attempt of a phase does.
     script: BTreeMap<String, Vec<Vec<Act>>>,
     /// How long the run may take, where the story says so.
@@ -122,7 +121,7 @@ struct Walk {
     /// When it began.
     begun: Option<Millis>,
     /// The execution that all checkpoints name.
-    execution: Option<Value>,
+    pub(super) execution: Option<Value>,
 }
 
 impl Walk {
@@ -203,7 +202,7 @@ impl Walk {
     }
 
     /// The first phase that is not done.
-    fn next(&self) -> Option<Phase> {
+    pub(super) fn next(&self) -> Option<Phase> {
         Phase::ALL.iter().copied().find(|phase| !self.done.contains(phase))
     }
 
@@ -389,9 +388,15 @@ impl Walk {
             let observed = said.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             let observed = if observed.is_empty() { "no report names one".to_owned() } else { observed };
             self.find(turn.rule, kept, number, Some(seen.ended), expected, observed);
-            if !kept || turn.rule == Rule::TimeCalls {
+            if !kept {
                 return None;
             }
+        }
+        if let Some(last) = last.filter(|_| failed && turn.rule != Rule::AbortFinal) {
+            self.reported(number, seen, last)?;
+        }
+        if turn.rule == Rule::TimeCalls {
+            return None;
         }
         for rule in BTreeSet::from([Some(turn.rule), turn.not.map(|(_, rule)| rule)]).into_iter().flatten() {
             self.find(rule, true, number, Some(seen.ended), turn.in_words(), observed.clone());
@@ -403,7 +408,12 @@ impl Walk {
             // A finished run stays finished; what a refusal leaves is not known.
             return self.next().is_none().then(|| self.finished());
         };
-        self.left(number, seen)?;
+        self.left(number, seen, last)?;
+        let is_exhausted =
+            plan.unstartable.is_none() && self.failed.1 > 0 && turn.not == Some((last, Rule::StopsRetrying));
+        if is_exhausted || plan.unstartable.is_none() && turn.rule == Rule::RemediationEnds {
+            self.exhausted(number, seen, last)?;
+        }
         if self.open.is_none() && self.next().is_none() {
             let ok = seen.end == ProcessEnd::Exited(0);
             self.find(
@@ -424,54 +434,19 @@ impl Walk {
         self.rest = Rest::Done;
     }
 
-    /// What the checkpoints say.
-    fn left(&mut self, number: usize, seen: &StepSeen) -> GoOn {
-        let mut documents: BTreeMap<Phase, Value> = BTreeMap::new();
-        for &phase in Phase::ALL {
-            let file = seen.checkpoints.get(&format!("{phase}.yaml"));
-            documents.extend(file.and_then(|file| Some((phase, document(&file.text)?))));
-        }
-        for phase in self.done.difference(&self.skipped).copied().collect::<Vec<_>>() {
-            let expected = format!("a checkpoint of {phase}, which is done");
-            let there = seen.checkpoints.contains_key(&format!("{phase}.yaml"));
-            let observed = if there { "it is there" } else { "there is none" };
-            self.find(Rule::EachCheckpoint, there, number, Some(seen.ended), expected, observed.to_owned());
-            let code = documents.get(&phase).and_then(|document| document.get("exit_code"));
-            // What is no document is for others to say.
-            let code = code.filter(|_| there)?;
-            let (expected, observed) =
-                (format!("{phase}, which is done, to say exit_code 0"), format!("it says {code}"));
-            self.find(Rule::LatestCheckpoint, *code == 0, number, Some(seen.ended), expected, observed);
-            self.keeps(number, seen, phase, &documents[&phase]);
-        }
-        for (phase, document) in documents {
-            let Some(named) = document.get("execution_id").filter(|_| self.done.contains(&phase)) else { continue };
-            let known = self.execution.get_or_insert_with(|| named.clone()).clone();
-            let (expected, observed) = (format!("{phase} to name the execution {known}"), format!("it names {named}"));
-            self.find(Rule::OneExecution, *named == known, number, Some(seen.ended), expected, observed);
-        }
-        self.findings.iter().all(|finding| finding.kept).then_some(())
-    }
-
-    /// What the phase supplied stands in its checkpoint.
-    fn keeps(&mut self, number: usize, seen: &StepSeen, phase: Phase, document: &Value) {
-        let Some(supplied) = self.supplied.get(&phase).filter(|supplied| !supplied.is_empty()) else { return };
-        let told = document.get("decisions").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let same = |one: &Value, key: &str, other: &Value| one.get(key) == other.get(key);
-        let is_told = |decision: &&Value| {
-            told.iter().any(|one| ["id", "description", "reasoning"].iter().all(|key| same(one, key, decision)))
-        };
-        let missing = supplied.iter().find(|decision| !is_told(decision)).cloned();
-        let expected = format!("the {} decisions that {phase} supplied in its checkpoint", supplied.len());
-        let observed = missing.as_ref().map_or("they are there".to_owned(), |it| format!("it lacks {it}"));
-        self.find(Rule::ResultKept, missing.is_none(), number, Some(seen.ended), expected, observed);
-    }
-
     fn kept(&mut self, rule: Rule, step: usize, at: Millis, expected: &str, phase: Phase) {
         self.find(rule, true, step, Some(at), expected.to_owned(), format!("{phase} started"));
     }
 
-    fn find(&mut self, rule: Rule, kept: bool, step: usize, at: Option<Millis>, expected: String, observed: String) {
+    pub(super) fn find(
+        &mut self,
+        rule: Rule,
+        kept: bool,
+        step: usize,
+        at: Option<Millis>,
+        expected: String,
+        observed: String,
+    ) {
         self.findings.push(Finding { rule, kept, step, at, expected, observed });
     }
 }
@@ -509,9 +484,4 @@ fn supplied(acts: &[Act], attempt: &AttemptSeen) -> Vec<Value> {
     let results = acts.iter().filter_map(|act| if let Act::Result(result) = act { Some(result) } else { None });
     let decisions = results.filter_map(|result| result.get("decisions")?.as_array()).flatten().cloned();
     if attempt.env.contains_key("LOA_RESULT_FILE") { decisions.collect() } else { Vec::new() }
-}
-
-fn document(text: &str) -> Option<Value> {
-    let read = documents(text.as_bytes(), Format::Yaml, &Budget::default()).next()?;
-    read.ok().map(|document| document.to_json())
 }

@@ -1,0 +1,55 @@
+use super::*;
+
+#[test]
+fn a_story_is_the_same_under_the_same_seed_and_goes_on_for_thirty_steps_at_most() {
+    let told = stories(7, 60);
+    assert_eq!(told, stories(7, 60));
+    assert_ne!(told[..10], stories(8, 10)[..]);
+    assert!(told.iter().all(|case| (1..=MOST_STEPS).contains(&case.steps.len())));
+    assert!(told.iter().any(|case| case.steps.len() >= 10), "some are long");
+}
+
+/// Each thing that can go wrong does in each phase where it can, and each answer is given.
+#[test]
+fn over_the_stories_that_are_drawn_every_pair_of_phase_and_incident_comes_up() {
+    let (mut pairs, mut rng) = (BTreeSet::new(), Rng::with_seed(1));
+    for _ in 0..20_000 {
+        for it in Plot::draw(&mut rng).happening() {
+            let kind = match it.kind {
+                Kind::Fails(times) => format!("fails {times}"),
+                Kind::Unknown(_) => "unknown".to_owned(),
+                Kind::Dies(_) => "dies".to_owned(),
+                kind => format!("{kind:?}"),
+            };
+            let answered = it.kind.calls_a_human() && it.kind != Kind::OutOfTime;
+            pairs.insert((it.phase, kind, answered.then_some(it.answer)));
+        }
+    }
+    // Five kinds call a human who gives one of four answers, two one who gives one of three, one ends the story; three
+    // do not. An audit that never passes is passed over or given up.
+    let never_passes = pairs.iter().filter(|(_, kind, _)| kind == "NeverPasses").count();
+    assert_eq!((pairs.len() - never_passes, never_passes), (8 * (5 * 4 + 2 * 3 + 3 + 1) - 4, 2));
+}
+
+#[test]
+fn over_the_stories_of_a_score_every_cause_comes_up_in_every_phase() {
+    for seed in 0..50 {
+        let happening: Vec<Incident> = (1..=60).flat_map(|number| Plot::of(seed, number).happening()).collect();
+        for (cause, phase) in pairs() {
+            let comes_up = |it: &Incident| it.phase == phase && it.kind.cause() == cause;
+            assert!(happening.iter().any(comes_up), "seed {seed}: {cause:?} in {phase}");
+        }
+    }
+}
+
+#[test]
+fn what_is_smaller_has_one_thing_less() {
+    let plot = Plot::of(3, 5);
+    assert!(plot.incidents.len() > 1);
+    let smaller = plot.smaller();
+    assert!(smaller.len() > plot.incidents.len());
+    assert!(smaller.iter().all(|it| *it != plot && it.incidents.len() <= plot.incidents.len()));
+    let nothing = Plot { incidents: Vec::new(), words: None, resumed: 0 };
+    assert!(nothing.smaller().is_empty());
+    assert_eq!(nothing.case("x").steps, [Step::Run(Drive::default())]);
+}
