@@ -88,7 +88,7 @@ pub(super) fn agents(reports: &[ConformanceReport]) -> Vec<Vec<String>> {
 fn cells(report: &ConformanceReport, runtime: &RuntimeReport) -> impl Iterator<Item = String> {
     Column::of(report.profile).map(|column| match (&runtime.problem, runtime.cells.get(&column)) {
         (Some(_), _) | (None, None) => "could not run".to_owned(),
-        (None, Some(cell)) if report.is_partial() => cell.counts(),
+        (None, Some(cell)) if !report.rates(column) => cell.counts(),
         (None, Some(cell)) => cell.to_string(),
     })
 }
@@ -196,7 +196,11 @@ fn root<'a>(runtime: &'a RuntimeReport, needs: &'a str) -> &'a str {
 
 /// Why a report is no rating, or not all of one.
 pub(super) fn warnings(report: &ConformanceReport) -> Vec<String> {
-    let parts = report.selection().told().into_iter().map(|part| format!("{part}: this is no rating."));
+    let rating = match report.column {
+        Some(column) if report.rates(column) => "it alone is rated",
+        _ => "this is no rating",
+    };
+    let parts = report.selection().told().into_iter().map(|part| format!("{part}: {rating}."));
     parts.chain((!report.complete).then(|| "Interrupted: this report is incomplete.".to_owned())).collect()
 }
 

@@ -23,7 +23,7 @@ use crate::conform::observe::{AgentRig, Interruption, RigOptions, withdraw};
 use crate::conform::score::{
     ConformanceReport, Host, HostLoad, Recorder, Rig, RuntimeReport, SurveyOptions, Watched, survey,
 };
-use crate::conform::spec::{AgentProfile, CaseDocument, ManifestDocument, ProfileName, RuntimeProfile};
+use crate::conform::spec::{AgentProfile, CaseDocument, Column, ManifestDocument, ProfileName, RuntimeProfile};
 use crate::conform::suite::{Candidate, Suite};
 use crate::report;
 use crate::system::{clock, env, files, ids, isolation};
@@ -55,6 +55,10 @@ fn scored<P: Judged, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R)
     let ratchet = wish.against.as_deref().map(Ratchet::open).transpose()?;
     if suite.select(&wish.selection()).is_empty() {
         let failure = Failure::new(ExitStatus::Incomplete, "no case was selected, so nothing can be said");
+        return Err(failure.hint("`loa-conform list` shows every case"));
+    }
+    if wish.selection().skips_nothing(suite.cases.iter().map(CaseDocument::head)) {
+        let failure = Failure::new(ExitStatus::Incomplete, "--skip: no case matches it, so nothing was left out");
         return Err(failure.hint("`loa-conform list` shows every case"));
     }
     let candidates = Candidates::gather(&suite, &wish.runtimes)?;
@@ -207,13 +211,11 @@ fn against_what_is_known(report: &ConformanceReport, runtime: &RuntimeReport) ->
     let name = &runtime.runtime;
     let differing = if agents { runtime.differing_reds(!report.is_partial()) } else { Vec::new() };
     let reds = differing.iter().fold(String::new(), |text, it| text + name + ": " + it + "\n");
-    if report.is_partial() {
-        return reds;
-    }
-    let surprises = runtime.surprises().into_iter();
+    let rated = |column: &Column| report.rates(*column);
+    let surprises = runtime.surprises().into_iter().filter(|(column, _, _)| rated(column));
     let surprises = surprises
         .map(|(column, expected, earned)| format!("{name}: {column} is known to be {expected} and was {earned}\n"));
-    let unknowns = runtime.unknowns().into_iter();
+    let unknowns = runtime.unknowns().into_iter().filter(rated);
     let unknowns = unknowns.map(|column| format!("{name}: its manifest does not `expect` a word for {column}\n"));
     surprises.chain(unknowns).chain([reds]).collect()
 }

@@ -314,6 +314,12 @@ impl ConformanceReport {
         !self.selection().is_everything()
     }
 
+    /// Whether everything of this column was asked for, so that its cell is a rating.
+    #[must_use]
+    pub fn rates(&self, column: Column) -> bool {
+        self.selection().is_all_of(column)
+    }
+
     /// Which cases were asked for.
     #[must_use]
     pub fn selection(&self) -> Selection {

@@ -14,6 +14,7 @@ mod feature;
 mod manifest;
 mod matcher;
 pub mod names;
+mod patterns;
 pub(super) mod plot;
 mod profile;
 pub(super) mod reason;

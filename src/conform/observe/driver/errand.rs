@@ -145,7 +145,7 @@ impl Bench<'_> {
             writable: Vec::new(),
             kept: Vec::new(),
             shown: Vec::new(),
-            closes_sockets: self.options.hermetic,
+            is_hermetic: self.options.hermetic,
         };
         let call = Call { argv: argv.clone(), env: all, folder };
         let limit = self.options.load.stretched(Duration::from_secs(errand.limit_s));

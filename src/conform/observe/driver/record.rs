@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::net::{RecvFlags, recv};
 use serde_json::Value;
 
-use crate::conform::observe::journal::{self, Print, Tail};
+use crate::conform::observe::journal::{self, Grounds, Print, Tail};
 use crate::conform::observe::probe::Hello;
 use crate::conform::observe::speaker::{Peer, Speaker};
 use crate::conform::observe::transcript::Transcript;
@@ -26,6 +26,8 @@ pub(super) struct Record {
     pub(super) step: usize,
     pub(super) workspace: usize,
     pub(super) folder: PathBuf,
+    /// Where what the runtime leaves is read.
+    pub(super) grounds: Grounds,
     pub(super) attempts: Vec<AttemptSeen>,
     pub(super) usages: Vec<UsageSeen>,
     pub(super) compactions: Vec<CompactorSeen>,
@@ -58,6 +60,7 @@ impl Record {
             step: 0,
             workspace: 0,
             folder: PathBuf::new(),
+            grounds: Grounds::default(),
             attempts: Vec::new(),
             usages: Vec::new(),
             compactions: Vec::new(),
@@ -137,7 +140,7 @@ impl Record {
             cwd: hello.cwd,
             env: hello.env,
             memories: hello.memories,
-            checkpoints: journal::checkpoints(&self.folder),
+            checkpoints: self.grounds.checkpoints(&self.folder),
         });
         self.changed = started;
         let attempt = self.attempts.len() - 1;
@@ -194,7 +197,7 @@ impl Record {
     /// Reads what the runtime appended to its event files.
     pub(super) fn read_events(&mut self) {
         let at = self.now();
-        for line in self.tails.iter_mut().flat_map(Tail::lines) {
+        for line in self.tails.iter_mut().flat_map(|tail| tail.lines(&self.grounds)) {
             let line = serde_json::from_str(&line).unwrap_or(Value::String(line));
             self.events.push(EventSeen { at, line });
         }
@@ -213,7 +216,7 @@ impl Record {
 
     /// The wait for the reaction to a usage is over.
     pub(super) fn usage(&mut self, tokens: u64, at: Millis) {
-        let state = journal::file(&journal::context_state(&self.folder));
+        let state = self.grounds.file(&journal::context_state(&self.folder));
         let context_state = state.and_then(|file| sighting::yaml(&file.text));
         self.usages.push(UsageSeen { tokens, at, context_state, until: self.now() });
     }

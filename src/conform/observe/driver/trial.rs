@@ -21,7 +21,7 @@ use super::record::Record;
 use super::stage::{Reached, Stage};
 use super::verb::Watch;
 use super::work::Way;
-use crate::conform::observe::journal::Footprint;
+use crate::conform::observe::journal::{Footprint, Grounds};
 use crate::conform::observe::sighting;
 use crate::conform::observe::transcript::Transcript;
 use crate::conform::observe::workspace::Lab;
@@ -117,7 +117,7 @@ impl<'a> Trial<'a> {
             writable: writable(manifest, dir, &options.judge),
             kept: named(manifest, dir, &options.judge),
             shown: is_shown.then(|| (options.judge.clone(), lab.program())).into_iter().collect(),
-            closes_sockets: options.hermetic,
+            is_hermetic: options.hermetic,
         };
         let chamber = Chamber::open(&spec, isolation).await.map_err(said)?;
         let report = manifest.report.as_deref().map(sighting::glob).transpose().map_err(said)?;
@@ -173,6 +173,8 @@ impl<'a> Trial<'a> {
             let mut record = self.stage.record();
             record.workspace = self.lab.number();
             record.folder = self.lab.workspace();
+            let others = writable(self.manifest, self.dir, &self.options.judge);
+            record.grounds = Grounds::new(self.lab.root().to_path_buf(), others);
         }
         let steps: [&[&str]; 3] =
             [&["init", "-q", "--template="], &["add", "-A"], &["commit", "-q", "-m", "The workspace"]];
@@ -324,7 +326,8 @@ fn shut_off(manifest: &Manifest, options: &RigOptions, here: Isolation) -> (Isol
     let writes = |folder| format!("what the runtime changed in {folder}, where its manifest lets it write");
     let missing = here.missing_for_runtimes().map(str::to_owned);
     let is_open = options.hermetic && (!here.processes || path_sockets().is_none());
-    let sockets = is_open.then(|| "sockets of the host that a path leads to, which could not be closed".to_owned());
+    let sockets =
+        is_open.then(|| "sockets and pipes of the host that a path leads to, which could not be closed".to_owned());
     (here, missing.into_iter().chain(sockets).chain(manifest.writes.iter().map(writes)).collect())
 }
 
