@@ -96,7 +96,7 @@ fn a_red_is_shown_by_a_script_alone() {
     let script = path("red.sh");
     conform(&["repro", case, "careless", "--report", &report, "--out", &script]).assert().code(0);
     // Whatever the folder is called that somebody has for it.
-    let said = sh(Path::new(&script), &place.path().join("it's a \"lab\""));
+    let said = sh(Path::new(&script), &place.path().join("it's a lab"));
     assert!(
         said.contains("implementation, attempt 1, ends with 2") && said.contains("implementation starts, attempt 2"),
         "{said}"
