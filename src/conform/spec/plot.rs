@@ -22,6 +22,10 @@ const MOST_STEPS: usize = 30;
 const MOST_INCIDENTS: usize = 14;
 /// The stories over which each cause is sure to come up in each phase.
 const SURE: usize = 60;
+/// One story in so many is patient.
+const PATIENT: usize = 12;
+/// How long a runtime waits in it before a retry, in milliseconds.
+const BACKOFF: u64 = 1_000;
 /// How long a run may take in which time runs out, in milliseconds.
 const TIME: u64 = 3_000;
 /// The limits of a context that fills, in tokens.
@@ -40,7 +44,15 @@ pub struct Plot {
 
 /// The stories of a seed, numbered from 1.
 pub(super) fn stories(seed: u64, count: usize) -> Vec<Case> {
-    (1..=count).map(|number| Plot::of(seed, number).case(&name(number))).collect()
+    (1..=count).map(|number| patient(number, Plot::of(seed, number).case(&name(number)))).collect()
+}
+
+/// In some stories the runtime waits so long before a retry that it can be told from noise.
+fn patient(number: usize, mut case: Case) -> Case {
+    if number.is_multiple_of(PATIENT) && case.time == TimeMethod::Real {
+        case.knobs.extend([(Knob::InitialBackoff, BACKOFF), (Knob::MaxBackoff, BACKOFF)]);
+    }
+    case
 }
 
 /// The identifier of a story.
@@ -229,7 +241,10 @@ impl Plot {
         for incident in &happening {
             let (last, times) = incident.kind.acts();
             let attempts = phases.entry(incident.phase.to_string()).or_default();
-            attempts.extend((0..times).map(|_| attempt(words.as_mut(), last.clone())));
+            attempts.extend((0..times).map(|_| {
+                let acts = attempt(words.as_mut(), last.clone());
+                if incident.finds() { with_findings(acts, words.as_mut()) } else { acts }
+            }));
         }
         let never = |phase: Phase| happening.iter().any(|it| it.phase == phase && it.kind == Kind::NeverPasses);
         for &phase in Phase::ALL.iter().filter(|phase| !never(**phase)) {
@@ -252,7 +267,6 @@ impl Plot {
                 }
             }
             match incident.kind {
-                Kind::OutOfTime => return steps,
                 Kind::Killed => steps.push(Step::Resume(Drive::default())),
                 kind if kind.calls_a_human() => {
                     steps.extend([Step::Resolve(incident.answer.to_string()), Step::Resume(Drive::default())]);
@@ -282,12 +296,10 @@ fn incident(rng: &mut Rng, phase: Phase, wants_a_way: bool) -> Incident {
     Incident { phase, kind: cause.kind(phase, rng), answer: answer(rng) }
 }
 
-/// What a human answers with whom the story can go on: a phase that may be done is not passed over, and one that never passes
-/// is, and never run again.
+/// What a human answers with whom the story can go on: a phase that never passes is passed over, and never run again.
 fn lasting(incident: &Incident, never_passes: bool) -> ResolutionAction {
     use ResolutionAction::{FixAndResume, Reset, SkipPhase};
     match (incident.kind, incident.answer) {
-        (kind, SkipPhase) if kind.leaves_it_open() => FixAndResume,
         (Kind::NeverPasses, FixAndResume | Reset) => SkipPhase,
         (_, Reset) if never_passes => FixAndResume,
         (_, answer) => answer,
@@ -349,6 +361,20 @@ fn attempt(words: Option<&mut Rng>, last: Vec<Act>) -> Vec<Act> {
         }
     });
     talk.into_iter().flatten().chain(last).collect()
+}
+
+/// The same attempt, which also leaves what it found.
+fn with_findings(mut acts: Vec<Act>, words: Option<&mut Rng>) -> Vec<Act> {
+    let Some(rng) = words else { return acts };
+    let word: String = (0..12).map(|_| rng.lowercase()).collect();
+    let finding = |number: usize| json!({ "id": format!("F-{word}-{number}"), "severity": "high", "category": "security", "description": word });
+    let findings: Vec<Value> = (0..rng.usize(1..=3)).map(finding).collect();
+    let supplied = acts.iter_mut().find_map(|act| if let Act::Result(result) = act { Some(result) } else { None });
+    match supplied {
+        Some(result) => result["findings"] = json!(findings),
+        None => acts.insert(0, Act::Result(json!({ "findings": findings }))),
+    }
+    acts
 }
 
 /// What a phase supplies, with so many decisions; in texts that YAML might read as something else.

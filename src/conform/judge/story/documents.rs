@@ -39,6 +39,8 @@ pub(super) struct Report<'a> {
     pub(super) phase: Phase,
     pub(super) at: u64,
     pub(super) done: Vec<Phase>,
+    /// What the last audit found.
+    pub(super) findings: Vec<Value>,
     /// The checkpoints, the newest last.
     pub(super) checkpoints: Vec<Value>,
 }
@@ -59,15 +61,34 @@ impl Report<'_> {
             "state": {
                 "phases": Phase::ALL.iter().map(standing).collect::<Vec<_>>(),
                 "last_checkpoint": self.checkpoints.last(),
-                "remaining_findings": [],
+                "remaining_findings": self.findings,
             },
             "context": {
-                "last_decisions": [],
+                "last_decisions": self.checkpoints.last().map_or(json!([]), |last| last["decisions"].clone()),
                 "remediation_attempts": 0,
                 "suggested_actions": [format!("mend {}", self.phase)],
             },
         })
     }
+}
+
+/// The same with a time in it at which nothing was written.
+pub(super) fn misdated(mut report: Value) -> Value {
+    report["timestamp"] = json!("2020-01-01T00:00:00Z");
+    report
+}
+
+/// The same with a decision that nobody made.
+pub(super) fn inventive(mut report: Value) -> Value {
+    let invented = json!({ "id": "D-001", "description": "invented", "reasoning": "none", "timestamp": time(0) });
+    report["context"]["last_decisions"] = json!([invented]);
+    report
+}
+
+/// The same without what the audit found.
+pub(super) fn forgetful(mut report: Value) -> Value {
+    report["state"]["remaining_findings"] = json!([]);
+    report
 }
 
 /// The same with something wrong in one field. Where the field has nothing that could be so wrong it stays as it is.

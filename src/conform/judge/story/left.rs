@@ -1,14 +1,39 @@
-//! What the model says of the documents that a runtime leaves: checkpoints, and the report by which it calls a human.
+//! What the model says of the checkpoints that a runtime leaves.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::model::{GoOn, Walk};
-use crate::conform::observe::StepSeen;
+use super::script::Supplied;
+use crate::conform::observe::{AttemptSeen, FileSeen, StepSeen};
 use crate::conform::spec::Rule;
 use crate::contract::Phase;
 use crate::diag::{Budget, Format, documents};
+
+/// How a phase ended that did not end with 0.
+#[derive(Debug)]
+pub(super) struct Ending {
+    pub(super) phase: Phase,
+    /// The codes that its checkpoint may say, by any reading.
+    pub(super) may_say: &'static [i64],
+    /// The checkpoint that lay there before.
+    pub(super) found: Option<FileSeen>,
+}
+
+impl Ending {
+    /// How this attempt ended; whatever it was told to end with after a human was called says nothing.
+    pub(super) fn of(phase: Phase, attempt: &AttemptSeen, is_met: bool) -> Option<Self> {
+        let may_say: &[i64] = match (attempt.exit, is_met) {
+            (Some(0), _) | (Some(_), true) => return None,
+            (Some(1), _) => &[1],
+            (Some(2), _) => &[2],
+            // What the contract has no code for.
+            _ => &[1, 2],
+        };
+        Some(Self { phase, may_say, found: attempt.checkpoints.get(&format!("{phase}.yaml")).cloned() })
+    }
+}
 
 impl Walk {
     /// What the checkpoints say.
@@ -31,13 +56,7 @@ impl Walk {
             self.find(Rule::LatestCheckpoint, *code == 0, number, Some(seen.ended), expected, observed);
             self.keeps(number, seen, phase, &documents[&phase]);
         }
-        // What was done once may have its checkpoint still, where a blocked phase has none.
-        let has_failed = !self.done.contains(&last) && self.open != Some(last) && last != Phase::Implementation;
-        if let Some(code) = documents.get(&last).and_then(|it| it.get("exit_code")).filter(|_| has_failed) {
-            let (expected, observed) =
-                (format!("{last}, which failed, not to say exit_code 0"), format!("it says {code}"));
-            self.find(Rule::LatestCheckpoint, *code != 0, number, Some(seen.ended), expected, observed);
-        }
+        self.is_true_of(number, seen, documents.get(&last));
         for (phase, document) in documents {
             let is_of_now = self.done.contains(&phase) || last == phase && says_failure(&document);
             let Some(named) = document.get("execution_id").filter(|_| is_of_now) else { continue };
@@ -48,18 +67,48 @@ impl Walk {
         self.findings.iter().all(|finding| finding.kept).then_some(())
     }
 
-    /// What the phase supplied stands in its checkpoint.
+    /// The checkpoint of a phase that did not end with 0 says how it ended, by any reading. One that lay there before says
+    /// nothing of this end: a blocked phase may have none.
+    fn is_true_of(&mut self, number: usize, seen: &StepSeen, document: Option<&Value>) {
+        let Some(Ending { phase, may_say, found }) = &self.ending else { return };
+        let file = seen.checkpoints.get(&format!("{phase}.yaml"));
+        // Its type is for others to say.
+        let code = document.and_then(|it| it.get("exit_code")?.as_i64());
+        let Some(code) = code.filter(|_| file != found.as_ref()) else { return };
+        let words = may_say.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
+        let (expected, observed) = (format!("{phase} to say exit_code {words}"), format!("it says {code}"));
+        self.find(Rule::CodeIsTrue, may_say.contains(&code), number, Some(seen.ended), expected, observed);
+    }
+
+    /// The decisions that the phase supplied stand in its checkpoint, and none beside them.
     fn keeps(&mut self, number: usize, seen: &StepSeen, phase: Phase, document: &Value) {
-        let Some(supplied) = self.supplied.get(&phase).filter(|supplied| !supplied.is_empty()) else { return };
+        let Some(Supplied { decisions, earlier, .. }) = self.supplied.get(&phase) else { return };
+        if decisions.is_empty() && earlier.is_empty() {
+            return;
+        }
         let told = document.get("decisions").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let same = |one: &Value, key: &str, other: &Value| one.get(key) == other.get(key);
-        let is_told = |decision: &&Value| {
-            told.iter().any(|one| ["id", "description", "reasoning"].iter().all(|key| same(one, key, decision)))
-        };
-        let missing = supplied.iter().find(|decision| !is_told(decision)).cloned();
-        let expected = format!("the {} decisions that {phase} supplied in its checkpoint", supplied.len());
-        let observed = missing.as_ref().map_or("they are there".to_owned(), |it| format!("it lacks {it}"));
-        self.find(Rule::ResultKept, missing.is_none(), number, Some(seen.ended), expected, observed);
+        let has = |all: &[Value], one: &Value| all.iter().any(|other| same(one, other));
+        let missing = decisions.iter().find(|it| !has(told, it)).map(|it| format!("it lacks {it}"));
+        let is_added = |one: &Value| if decisions.is_empty() { has(earlier, one) } else { !has(decisions, one) };
+        let added = told.iter().find(|it| is_added(it)).map(|it| format!("it adds {it}"));
+        let again =
+            (!decisions.is_empty() && told.len() > decisions.len()).then(|| format!("{} stand there", told.len()));
+        let wrong = missing.or(added).or(again);
+        let expected = format!("the {} decisions that {phase} supplied at last in its checkpoint", decisions.len());
+        let observed = wrong.clone().unwrap_or_else(|| "they are there".to_owned());
+        self.find(Rule::ResultKept, wrong.is_none(), number, Some(seen.ended), expected, observed);
+    }
+
+    /// A run that is given up leaves every checkpoint as it was.
+    pub(super) fn keeps_what_is_there(&mut self, number: usize, seen: &StepSeen) -> GoOn {
+        let text = |of: &BTreeMap<String, FileSeen>, name: &str| of.get(name).map(|file| file.text.clone());
+        let names: Vec<String> = Phase::ALL.iter().map(|phase| format!("{phase}.yaml")).collect();
+        let changed = names.iter().find(|name| text(&self.lay, name) != text(&seen.checkpoints, name));
+        let observed = changed.map_or("they are".to_owned(), |name| format!("{name} is not"));
+        let expected = "every checkpoint to be as it was before the run was given up".to_owned();
+        let kept = changed.is_none();
+        self.find(Rule::AbortKeeps, kept, number, Some(seen.ended), expected, observed);
+        kept.then_some(())
     }
 
     /// A phase failed to the end: a report says so, and its checkpoint says 1.
@@ -80,77 +129,19 @@ impl Walk {
         self.find(Rule::ExhaustedCheckpoint, kept, number, Some(seen.ended), expected, observed);
         (calls && kept).then_some(())
     }
+}
 
-    /// What the report says by which a human is called for this phase. That there is one is for others to say.
-    pub(super) fn reported(&mut self, number: usize, seen: &StepSeen, last: Phase) -> GoOn {
-        if seen.reports.is_empty() {
-            return Some(());
-        }
-        let mut named = vec![last];
-        // It ended while the human was called: the next one may be meant.
-        named.extend(self.open.and_then(|open| Phase::ALL.iter().find(|it| !self.done.contains(it) && **it != open)));
-        // What failed is the work that was audited.
-        named.extend((last == Phase::Audit).then_some(Phase::Implementation));
-        let words: Vec<&str> = named.iter().map(|phase| phase.as_str()).collect();
-        let phase = |document: &Value| document.get("phase").cloned().unwrap_or_default();
-        // Without a word for the reason it is no report.
-        let has_trigger = |it: &Value| it.get("trigger").and_then(Value::as_str).is_some_and(|word| !word.is_empty());
-        let is_meant = |it: &&Value| has_trigger(it) && words.iter().any(|word| phase(it) == *word);
-        let found = seen.reports.iter().map(|report| &report.document).find(is_meant);
-        let observed =
-            seen.reports.iter().map(|report| phase(&report.document).to_string()).collect::<Vec<_>>().join(", ");
-        let expected = format!("a report that names {}", words.join(" or "));
-        let observed = format!("it names {observed}");
-        self.find(Rule::ReportNamesPhase, found.is_some(), number, Some(seen.ended), expected, observed);
-        let report = found?;
-        self.is_of_the_execution(number, seen, report, last)?;
-        self.is_true(number, seen, report, &named)
-    }
-
-    fn is_of_the_execution(&mut self, number: usize, seen: &StepSeen, report: &Value, last: Phase) -> GoOn {
-        let of = |phase: &Phase| document(&seen.checkpoints.get(&format!("{phase}.yaml"))?.text);
-        let failed = of(&last).filter(says_failure);
-        let mut documents = self.done.iter().filter_map(of).chain(failed);
-        let named = || documents.find_map(|document| document.get("execution_id").cloned());
-        let Some(known) = self.execution.clone().or_else(named) else { return Some(()) };
-        let said = report.get("execution_id").cloned().unwrap_or_default();
-        // That it says something is for others to say.
-        if said.as_str().is_none_or(str::is_empty) {
-            return Some(());
-        }
-        let (expected, observed) = (format!("a report that names the execution {known}"), format!("it names {said}"));
-        self.find(Rule::ReportNamesExecution, said == known, number, Some(seen.ended), expected, observed);
-        (said == known).then_some(())
-    }
-
-    /// Those that are done are said to be, and no others are, as far as both are known.
-    fn is_true(&mut self, number: usize, seen: &StepSeen, report: &Value, called: &[Phase]) -> GoOn {
-        // That it tells of them is for others to say.
-        let Some(told) = report.pointer("/state/phases").and_then(Value::as_array) else { return Some(()) };
-        let status = |phase: Phase| {
-            let of = |it: &&Value| it.get("phase").is_some_and(|named| *named == phase.as_str());
-            told.iter().find(of).and_then(|it| it.get("status")?.as_str())
-        };
-        let is_wrong = |phase: &Phase| match (self.done.contains(phase), called.contains(phase)) {
-            (true, false) => !self.skipped.contains(phase) && status(*phase) != Some("completed"),
-            (true, true) => false,
-            (false, _) => self.open != Some(*phase) && status(*phase) == Some("completed"),
-        };
-        let wrong = Phase::ALL.iter().find(|phase| is_wrong(phase)).copied();
-        let expected = "a report that says of each phase whether it is done".to_owned();
-        let observed = wrong
-            .map_or("it does".to_owned(), |phase| format!("of {phase} it says {}", status(phase).unwrap_or("nothing")));
-        self.find(Rule::ReportIsTrue, wrong.is_none(), number, Some(seen.ended), expected, observed);
-        wrong.is_none().then_some(())
-    }
+/// Whether two decisions are one.
+pub(super) fn same(one: &Value, other: &Value) -> bool {
+    ["id", "description", "reasoning"].iter().all(|key| one.get(key) == other.get(key))
 }
 
 /// Whether a checkpoint says that its phase failed: one that says otherwise may be left of an execution that is over.
-fn says_failure(checkpoint: &Value) -> bool {
+pub(super) fn says_failure(checkpoint: &Value) -> bool {
     checkpoint.get("exit_code").is_some_and(|code| *code != 0)
 }
 
-fn document(text: &str) -> Option<Value> {
+pub(super) fn document(text: &str) -> Option<Value> {
     let read = documents(text.as_bytes(), Format::Yaml, &Budget::default()).next()?;
     read.ok().map(|document| document.to_json())
 }

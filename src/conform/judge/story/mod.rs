@@ -11,6 +11,8 @@ mod left;
 mod model;
 mod mutant;
 mod player;
+mod report;
+mod script;
 mod shrink;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::conform::observe::{AttemptSeen, Observation, ProcessEnd, StepSeen};
+use super::left::Ending;
+use super::script::{Supplied, acts};
+use crate::conform::observe::{AttemptSeen, FileSeen, Observation, ProcessEnd, StepSeen};
 use crate::conform::spec::draw::Script;
 use crate::conform::spec::plot::HARD_LIMIT;
 use crate::conform::spec::{Act, Case, Drive, Knob, Rule, Step};
@@ -34,6 +36,7 @@ pub(in crate::conform) fn findings(case: &Case, seen: &Observation) -> Vec<Findi
         if walk.step(number, step, seen_step, &attempts).is_none() {
             break;
         }
+        walk.lay.clone_from(&seen_step.checkpoints);
     }
     walk.findings
 }
@@ -112,14 +115,20 @@ pub(super) struct Walk {
     audits: (u32, u32),
     /// The phase that may be done or not: it ended while a human was called for another reason.
     pub(super) open: Option<Phase>,
-    /// The decisions that the last attempt of a phase supplied.
-    pub(super) supplied: BTreeMap<Phase, Vec<Value>>,
+    /// What each phase supplied.
+    pub(super) supplied: BTreeMap<Phase, Supplied>,
+    /// The phases that were started since the run began, or began anew.
+    pub(super) begun_phases: BTreeSet<Phase>,
+    /// How the phase ended for which a human is called.
+    pub(super) ending: Option<Ending>,
+    /// The checkpoints as they lay when the last step ended.
+    pub(super) lay: BTreeMap<String, FileSeen>,
     /// What each attempt of a phase does.
     script: BTreeMap<String, Vec<Vec<Act>>>,
     /// How long the run may take, where the story says so.
     time: Option<Millis>,
     /// When it began.
-    begun: Option<Millis>,
+    pub(super) begun: Option<Millis>,
     /// The execution that all checkpoints name.
     pub(super) execution: Option<Value>,
 }
@@ -137,7 +146,11 @@ impl Walk {
                 if seen.end != ProcessEnd::Exited(0) {
                     return None;
                 }
-                self.rest = Rest::Called(phase, Some(answer.parse().ok()?));
+                let answer: ResolutionAction = answer.parse().ok()?;
+                self.rest = Rest::Called(phase, Some(answer));
+                if answer == ResolutionAction::Abort {
+                    self.keeps_what_is_there(number, seen)?;
+                }
                 // A runtime may begin at once when it is answered.
                 if attempts.is_empty() {
                     return Some(());
@@ -158,6 +171,8 @@ impl Walk {
             Rest::Fresh => Turn::must_start(Phase::Preflight, Rule::GoesOn),
             Rest::Killed(phase) => Turn::must_start(phase.or(next)?, Rule::ResumesThere),
             Rest::Called(_, None) => return None,
+            // It ended while the human was called: the next one may be meant.
+            Rest::Called(phase, Some(ResolutionAction::SkipPhase)) if self.open == Some(phase) => return None,
             Rest::Called(phase, Some(answer)) => self.answered(phase, answer),
             Rest::Done => Turn::must_end(Rule::StaysDone),
             Rest::Aborted => {
@@ -186,6 +201,7 @@ impl Walk {
             }
             ResolutionAction::Reset => {
                 (self.done, self.skipped, self.execution, self.open) = Default::default();
+                (self.begun_phases, self.supplied) = Default::default();
                 // It may also refuse, and ask for a new run.
                 Turn { may_end: true, ..Turn::must_start(Phase::Preflight, Rule::ResetFromStart) }
             }
@@ -237,7 +253,9 @@ impl Walk {
                 self.done.insert(open);
             }
             last = Some(phase);
-            self.supplied.insert(phase, supplied(acts(&self.script, attempt), attempt));
+            let supplied = self.supplied.remove(&phase).unwrap_or_default();
+            self.supplied.insert(phase, supplied.by(acts(&self.script, attempt), attempt));
+            self.begun_phases.insert(phase);
             // Remediation: what is done again is not done.
             self.done.remove(&phase);
             self.skipped.remove(&phase);
@@ -247,8 +265,11 @@ impl Walk {
                 // It did not wait for that, and whether it had ended before is not known.
                 return None;
             }
-            if let Some(rule) = self.calls(is_halted, attempt, met) {
-                (met, self.open) = (Some(rule), Some(phase));
+            let calls = self.calls(is_halted, attempt, met);
+            self.ending = Ending::of(phase, attempt, calls.is_some());
+            if let Some(rule) = calls {
+                // What was not told to end with 0 is not done.
+                (met, self.open) = (Some(rule), (attempt.exit == Some(0)).then_some(phase));
                 turn = Turn::must_end(rule);
                 continue;
             }
@@ -256,6 +277,10 @@ impl Walk {
             turn = unstartable(plan, after);
         }
         let stuck = (turn.rule == Rule::UnstartableHalts).then(|| plan.unstartable.as_ref()?.parse().ok()).flatten();
+        if let Some(phase) = stuck {
+            let found = self.lay.get(&format!("{phase}.yaml")).cloned();
+            self.ending = Some(Ending { phase, may_say: &[1, 2], found });
+        }
         self.rests(number, plan, seen, &turn, stuck.or(last))
     }
 
@@ -395,9 +420,6 @@ impl Walk {
         if let Some(last) = last.filter(|_| failed && turn.rule != Rule::AbortFinal) {
             self.reported(number, seen, last)?;
         }
-        if turn.rule == Rule::TimeCalls {
-            return None;
-        }
         for rule in BTreeSet::from([Some(turn.rule), turn.not.map(|(_, rule)| rule)]).into_iter().flatten() {
             self.find(rule, true, number, Some(seen.ended), turn.in_words(), observed.clone());
         }
@@ -427,7 +449,7 @@ impl Walk {
             return ok.then(|| self.finished());
         }
         self.rest = Rest::Called(last, None);
-        Some(())
+        if failed { self.calls_with_two(number, seen, observed) } else { Some(()) }
     }
 
     fn finished(&mut self) {
@@ -470,18 +492,4 @@ fn trigger(rule: Rule) -> Option<&'static str> {
         Rule::TimeCalls => Some("timeout"),
         _ => None,
     }
-}
-
-/// What an attempt was to do: the last entry of the script serves every later one.
-fn acts<'a>(script: &'a BTreeMap<String, Vec<Vec<Act>>>, attempt: &AttemptSeen) -> &'a [Act] {
-    let attempts = script.get(&attempt.phase).map_or(&[][..], Vec::as_slice);
-    let number = usize::try_from(attempt.attempt).unwrap_or(usize::MAX);
-    attempts.get(number - 1).or(attempts.last()).map_or(&[], Vec::as_slice)
-}
-
-/// The decisions that an attempt supplied, where the runtime takes any.
-fn supplied(acts: &[Act], attempt: &AttemptSeen) -> Vec<Value> {
-    let results = acts.iter().filter_map(|act| if let Act::Result(result) = act { Some(result) } else { None });
-    let decisions = results.filter_map(|result| result.get("decisions")?.as_array()).flatten().cloned();
-    if attempt.env.contains_key("LOA_RESULT_FILE") { decisions.collect() } else { Vec::new() }
 }

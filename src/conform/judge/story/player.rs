@@ -67,8 +67,8 @@ pub(super) struct Player {
     time: Option<u64>,
     /// The phase that a human was called in for another reason than its end.
     open: Option<Phase>,
-    /// Time ran out: what happens then is not known.
-    over: bool,
+    /// What the last audit found.
+    found: Vec<Value>,
     supplied: BTreeMap<Phase, Vec<Value>>,
     /// When the checkpoint of each phase was written.
     written: BTreeMap<Phase, u64>,
@@ -114,7 +114,7 @@ impl Player {
             interrupted: None,
             time: case.knobs.get(&Knob::RunTimeout).copied(),
             open: None,
-            over: false,
+            found: Vec::new(),
             supplied: BTreeMap::new(),
             written: BTreeMap::new(),
             call: Call::default(),
@@ -166,7 +166,11 @@ impl Player {
                 self.execution += 1;
                 self.open = None;
             }
-            ResolutionAction::Abort => self.aborted = true,
+            ResolutionAction::Abort => {
+                self.aborted = true;
+                let first = self.codes.keys().next().copied().filter(|_| self.slips(Rule::AbortKeeps));
+                self.spoilt.extend(first.map(|first| (first, Spoilt::Code)));
+            }
             ResolutionAction::FixAndResume => {}
         }
         self.answered = Some(answer);
@@ -255,7 +259,7 @@ impl Player {
             let end = self.attempt(number, phase, drive);
             let (cause, next, code) = match end {
                 End::Met(rule, trigger) => match self.met(phase, rule, trigger) {
-                    None => return ProcessEnd::Exited(2),
+                    None => return ProcessEnd::Exited(self.call.code.unwrap_or(2)),
                     other => {
                         at = other;
                         continue;
@@ -292,7 +296,8 @@ impl Player {
 
     /// A human is called in the phase: what starts all the same.
     fn met(&mut self, phase: Phase, rule: Rule, trigger: &'static str) -> Option<Phase> {
-        self.open = Some(phase);
+        // What was not let to its end is not done.
+        self.open = self.reading.lets_it_end.then_some(phase);
         let cause = match rule {
             Rule::HaltCalls => Cause::Halted,
             Rule::OverflowCalls => Cause::Overflow,
@@ -308,7 +313,6 @@ impl Player {
             self.notes_failure(phase, 2);
         }
         self.call(cause, phase, trigger);
-        self.over |= rule == Rule::TimeCalls;
         self.called = Some(phase);
         None
     }
@@ -398,11 +402,14 @@ impl Player {
             () if acts.iter().any(slow) => Some(End::Met(Rule::TimeCalls, "timeout")),
             () => None,
         };
-        let decisions = acts.iter().filter_map(|act| match act {
-            Act::Result(result) => result["decisions"].as_array().cloned(),
-            _ => None,
-        });
-        self.supplied.insert(phase, decisions.flatten().collect());
+        let results: Vec<&Value> =
+            acts.iter().filter_map(|act| if let Act::Result(result) = act { Some(result) } else { None }).collect();
+        let all = |key: &str| results.iter().filter_map(|it| it[key].as_array()).flatten().cloned().collect::<Vec<_>>();
+        let (decisions, found) = (all("decisions"), all("findings"));
+        if phase == Phase::Audit {
+            self.found = found;
+        }
+        self.supplied.insert(phase, decisions);
         let (exit, signal) = match acts.last().expect("each attempt ends") {
             Act::Exit(code) => (Some(i32::try_from(code.as_i64().expect("a number")).expect("a code")), None),
             Act::Die(signal) => (None, Some(signal.clone())),

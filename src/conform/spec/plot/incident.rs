@@ -45,7 +45,7 @@ pub(super) enum Kind {
     Unstartable,
     /// Its context is full, and stays so.
     Overflows,
-    /// It takes longer than the run may. What a human can do about that is another matter: the story ends here.
+    /// It takes longer than the run may. Whether the time begins anew is another matter: nothing else goes wrong after it.
     OutOfTime,
 }
 
@@ -98,6 +98,14 @@ impl Cause {
             Self::Overflow => Kind::Overflows,
             Self::OutOfTime => Kind::OutOfTime,
         }
+    }
+}
+
+impl Incident {
+    /// Whether it is an audit that fails by what it finds.
+    pub(super) fn finds(&self) -> bool {
+        let fails = matches!(self.kind, Kind::Fails(_) | Kind::NeverPasses | Kind::Blocked);
+        self.phase == Phase::Audit && fails
     }
 }
 
@@ -166,7 +174,7 @@ impl fmt::Display for Incident {
             Kind::Halted => write!(f, "a person halts the run in {phase}")?,
             Kind::Unstartable => write!(f, "{phase} cannot be started")?,
             Kind::Overflows => write!(f, "the context stays full in {phase}")?,
-            Kind::OutOfTime => return write!(f, "{phase} takes longer than the run may"),
+            Kind::OutOfTime => write!(f, "{phase} takes longer than the run may")?,
         }
         if self.kind.calls_a_human() { write!(f, ", answered by {}", self.answer) } else { Ok(()) }
     }

@@ -23,7 +23,7 @@ impl Player {
     /// Whether it breaks the rule now.
     pub(super) fn slips(&mut self, rule: Rule) -> bool {
         match &mut self.fault {
-            Some(Fault::Slip(which, times)) if *which == rule && !self.slipped && !self.over => {
+            Some(Fault::Slip(which, times)) if *which == rule && !self.slipped => {
                 self.slipped = *times == 0;
                 *times = times.saturating_sub(1);
                 self.slipped
@@ -40,15 +40,15 @@ impl Player {
     /// Whether its mutant does this to a field here.
     pub(super) fn does_to(&mut self, field: Option<Field>, deed: Deed, cause: Cause, phase: Phase) -> bool {
         let chance = Chance { deed, field, cause, phase };
-        if self.fault.is_none() && !self.over {
+        if self.fault.is_none() {
             *self.chances.entry(chance).or_default() += 1;
         }
         let does = match self.fault {
-            Some(Fault::Mutant(mutant, times)) if !self.over && mutant.is_about(chance) => {
+            Some(Fault::Mutant(mutant, times)) if mutant.is_about(chance) => {
                 self.came_up += 1;
                 mutant.which.holds(self.came_up, times)
             }
-            Some(Fault::Compound(about)) => !self.over && about.has(chance),
+            Some(Fault::Compound(about)) => about.has(chance),
             _ => false,
         };
         self.slipped |= does;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::Player;
-use crate::conform::judge::story::documents::{Checkpoint, Report, spoil};
+use crate::conform::judge::story::documents::{Checkpoint, Report, forgetful, inventive, misdated, spoil};
 use crate::conform::judge::story::mutant::{Cause, Deed, Field};
 use crate::conform::observe::{FileSeen, OutputLine, ProcessEnd, ReportSeen, StepSeen};
 use crate::conform::spec::Rule;
@@ -92,6 +92,7 @@ impl Player {
             phase,
             at: self.now,
             done: Phase::ALL.iter().copied().filter(|done| self.is_done(*done)).collect(),
+            findings: self.found.clone(),
             checkpoints: written.iter().map(|(_, checkpoint)| checkpoint.document()).collect(),
         };
         let mut document = report.document();
@@ -99,6 +100,16 @@ impl Player {
             if self.slips(rule) {
                 document = spoil(document, field, Deed::OfAnother);
             }
+        }
+        let tells_findings = phase == Phase::Audit && matches!(cause, Cause::Blocked | Cause::Exhausted);
+        if tells_findings && !self.found.is_empty() && self.slips(Rule::ReportFindings) {
+            document = forgetful(document);
+        }
+        if self.slips(Rule::ReportDated) {
+            document = misdated(document);
+        }
+        if self.slips(Rule::ReportDecisions) {
+            document = inventive(document);
         }
         if let Some((field, deed)) = self.spoils(true, &document, cause, phase) {
             document = spoil(document, field, deed);
@@ -113,7 +124,8 @@ impl Player {
         let says = (!self.does(Deed::TellsNobody, cause, phase)).then_some(told);
         let breaks = self.does(Deed::BreaksDown, cause, phase);
         let breakdown = breaks.then(|| "Traceback (most recent call last):".to_owned());
-        let code = self.does(Deed::EndsWrong, cause, phase).then_some(1);
+        let ends_wrong = self.does(Deed::EndsWrong, cause, phase) || self.slips(Rule::CallsWithTwo);
+        let code = ends_wrong.then_some(1);
         self.call = Call { report: Some(document), says: says.into_iter().chain(breakdown).collect(), code };
     }
 
@@ -123,6 +135,9 @@ impl Player {
         self.now += 1;
         self.written.insert(phase, self.now);
         self.spoilt.remove(&phase);
+        if self.slips(Rule::CodeIsTrue) {
+            self.spoilt.insert(phase, Spoilt::Code);
+        }
     }
 
     /// The checkpoints that a phase finds when it starts.
@@ -150,7 +165,11 @@ impl Player {
             if is(&phase, Spoilt::Decisions) {
                 decisions.pop();
             }
-            let code = if is(&phase, Spoilt::Code) { 2 } else { code };
+            let code = match code {
+                0 if is(&phase, Spoilt::Code) => 2,
+                _ if is(&phase, Spoilt::Code) => 0,
+                code => code,
+            };
             let mut checkpoint = self.checkpoint(phase, code, decisions);
             if others.contains(&phase) || is(&phase, Spoilt::Execution) {
                 checkpoint.execution = format!("other-{phase}");
@@ -167,8 +186,7 @@ impl Player {
     /// The step is over, and leaves its checkpoints.
     pub(super) fn step(&mut self, verb: &str, end: ProcessEnd) {
         let is_looked_at = self.seen.attempts.last().is_some_and(|it| it.step == self.seen.steps.len())
-            && matches!(end, ProcessEnd::Exited(_))
-            && !self.over;
+            && matches!(end, ProcessEnd::Exited(_));
         let done: Vec<Phase> = Phase::ALL.iter().copied().filter(|phase| self.is_done(*phase)).collect();
         let ran: BTreeSet<&str> = self.seen.attempts.iter().map(|it| it.phase.as_str()).collect();
         let ran: Vec<Phase> =
