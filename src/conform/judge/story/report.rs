@@ -36,11 +36,15 @@ impl Walk {
         let observed = format!("it names {observed}");
         self.find(Rule::ReportNamesPhase, found.is_some(), number, Some(seen.ended), expected, observed);
         let report = found?;
-        self.is_of_the_execution(number, seen, report, last)?;
-        self.is_true(number, seen, report, &named)?;
-        self.is_dated(number, seen, report)?;
-        self.tells_decisions(number, seen, report)?;
-        self.tells_findings(number, seen, report, last)
+        // Each thing that it says is true or not by itself.
+        let said = [
+            self.is_of_the_execution(number, seen, report, last),
+            self.is_true(number, seen, report, &named),
+            self.is_dated(number, seen, report),
+            self.tells_decisions(number, seen, report),
+            self.tells_findings(number, seen, report, last),
+        ];
+        said.into_iter().collect()
     }
 
     fn is_of_the_execution(&mut self, number: usize, seen: &StepSeen, report: &Value, last: Phase) -> GoOn {

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::player::{Fault, Player, Reading};
 use super::{Fate, Jury, Mutant, Story, findings};
 use crate::conform::spec::{Plot, ProfileName, Rule, RuntimeProfile};
@@ -94,4 +96,31 @@ fn every_mutant_is_found_or_lawful() {
     assert!(survivors.is_empty(), "{survivors:?}");
     let killed = fates.iter().filter(|(_, fate)| matches!(fate, Fate::KilledByItsOwn(_))).count();
     assert!(killed > 40, "{killed} alone were killed by a clause that they are about");
+}
+
+/// What a checkpoint has too much and what a report leaves out is found, wherever a lawful runtime had neither.
+#[test]
+fn documents_with_something_more_or_less_are_found() {
+    let (mut adds, mut leaves_out) = (0, 0);
+    for number in 1..=60 {
+        let case = Plot::of(14, number).case("story");
+        let lawful = Player::plays(&case, Reading::USUAL, None).seen;
+        let mut added = lawful.clone();
+        for file in added.steps.iter_mut().flat_map(|step| step.checkpoints.values_mut()) {
+            let mut document: Value = serde_json::from_str(&file.text).expect("it was written as JSON");
+            let decisions = document["decisions"].as_array_mut().expect("a list");
+            decisions.extend(decisions.first().cloned());
+            file.text = document.to_string();
+        }
+        let mut few = lawful;
+        for report in few.steps.iter_mut().flat_map(|step| &mut step.reports) {
+            report.document["state"]["phases"].as_array_mut().expect("a list").truncate(7);
+        }
+        let broken = |seen| findings(&case, &seen).into_iter().find(|it| !it.kept).map(|it| it.rule);
+        let (added, few) = (broken(added), broken(few));
+        assert!(matches!(added, None | Some(Rule::ResultKept)), "{added:?}");
+        assert!(matches!(few, None | Some(Rule::ReportIsTrue)), "{few:?}");
+        (adds, leaves_out) = (adds + usize::from(added.is_some()), leaves_out + usize::from(few.is_some()));
+    }
+    assert!(adds > 20 && leaves_out > 40, "{adds} and {leaves_out}");
 }

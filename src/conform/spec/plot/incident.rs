@@ -10,6 +10,8 @@ use crate::contract::{Phase, ResolutionAction};
 
 /// Starts that end with 1 after which every reading of the contract calls a human.
 const USED_UP: u32 = 4;
+/// Audits of one that never passes that are told apart.
+const AUDITS: u32 = 8;
 /// What a phase says of a context that is full and stays so, in tokens.
 const FULL: [u64; 4] = [150_000, 150_000, 151_000, 152_000];
 /// Codes that the contract does not know, among them those that shells give.
@@ -148,7 +150,8 @@ impl Kind {
         let exit = |code: i64| Act::Exit(json!(code));
         match self {
             Self::Fails(times) => (vec![exit(1)], times),
-            Self::NeverPasses => (vec![exit(1)], 1),
+            // Each audit finds something else: the same three times in a row would call a human sooner.
+            Self::NeverPasses => (vec![exit(1)], AUDITS),
             Self::Blocked => (vec![exit(2)], 1),
             Self::Unknown(code) => (vec![exit(code)], 1),
             Self::Dies(signal) => (vec![Act::Die(signal.to_owned())], 1),
