@@ -9,6 +9,8 @@ use loa::conform::observe::{Observation, ProcessEnd, RigOptions, observe};
 use loa::conform::spec::{Case, Manifest};
 use serde_json::{Value, json};
 
+use crate::run::host::not_tested;
+
 /// Every runtime below begins with this: `plan` prints `id command` a line.
 const PLAN: &str = r#"plan() { tr '{' '\n' < "$1" | sed -n 's/.*"id":"\([a-z]*\)","command":\["\([^"]*\)"\].*/\1 \2/p'; }
 "#;
@@ -374,7 +376,7 @@ fn an_hour_is_an_hour_by_whichever_clock_the_machine_keeps_up_with() {
         json!({ "time": "accelerated", "phases": { "design": [[{ "sleep": 500 }, { "exit": 0 }]] }, "steps": run() }),
     );
     if !seen.unseen.is_empty() {
-        return eprintln!("not tested here: {:?}", seen.unseen);
+        return not_tested(&seen.unseen.join("; "));
     }
     let speed = seen.speed.expect("a clock that runs faster");
     assert!((1800..=7200).contains(&speed), "{speed}");
@@ -639,9 +641,11 @@ fn a_link_that_a_runtime_leaves_does_not_lead_the_judge_out_of_its_case() {
     ]);
     let seen = rig.see(&json!({}), &steps);
     assert_eq!(seen.rig_error, None);
-    for step in &seen.steps[1..6] {
+    for step in &seen.steps[2..6] {
         assert!(matches!(&step.end, ProcessEnd::NotStarted(why) if why.contains("cannot")), "{:?}", step.end);
     }
+    assert_eq!(seen.steps[1].end, ProcessEnd::Nothing, "what lies elsewhere is not left here");
+    assert!(!format!("{:?}", seen.steps[1].checkpoints.get("design.yaml")).contains("phase: design"), "nor read");
     assert_eq!(seen.steps[6].end, ProcessEnd::Nothing);
     assert!(
         seen.steps[6].checkpoints["testing.yaml"].text.contains("exit_code: 1"),

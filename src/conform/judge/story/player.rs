@@ -38,7 +38,6 @@ impl Reading {
 }
 
 /// A runtime in memory, which is told a story and leaves what would have been seen of it.
-#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub(super) struct Player {
     reading: Reading,
     fault: Option<Fault>,
