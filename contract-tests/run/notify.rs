@@ -245,6 +245,34 @@ fn a_service_that_still_tells_goes_on_when_it_is_answered() {
 }
 
 #[test]
+fn a_service_behind_a_finished_run_delivers_what_is_left_of_it() {
+    let server = Server::start(&["503 Busy", "503 Busy", "200 OK"]);
+    let workspace = Workspace::only(&[("design", "true")]);
+    notified(&workspace, &webhook(&server));
+    workspace.run().exits(0);
+    assert_eq!(server.heard().len(), 1);
+    workspace.loa(&["service", "run"]).exits(0);
+    let all = ids(&server.heard());
+    assert!(all.len() == 3 && all.iter().all(|id| *id == all[0]), "{all:?}");
+    workspace.loa(&["service", "run"]).exits(0);
+    assert_eq!(server.heard().len(), 3, "it was taken");
+}
+
+#[test]
+fn the_next_run_tells_what_the_one_before_left_before_its_phases() {
+    let workspace = Workspace::only(&[("design", "echo design >> told")]);
+    // Whoever tells is killed by the first receiver, and so leaves the message in the queue.
+    notified(
+        &workspace,
+        "receivers: [{ kind: command, command: 'test -f again || { touch again; kill -9 $PPID; exit; }; echo told >> told' }]",
+    );
+    let killed = workspace.run();
+    assert_eq!(killed.code, None, "{}", killed.stderr);
+    workspace.run().exits(0);
+    assert_eq!(workspace.read("told"), "design\ntold\ndesign\ntold\n");
+}
+
+#[test]
 fn the_words_to_answer_with_reach_a_state_that_the_environment_named() {
     let workspace = blocked("receivers: [{ kind: command, command: 'cat > message' }]");
     workspace.run().exits(2);
@@ -351,7 +379,7 @@ fn whoever_hangs_keeps_nobody() {
 
 #[test]
 fn a_kill_between_the_report_and_the_message_loses_neither() {
-    let command = "echo $LOA_MESSAGE_ID >> told; test -f died || { touch died; kill -9 $PPID; }";
+    let command = "echo $LOA_MESSAGE_ID >> told; test -f died || { touch died; kill -9 $PPID; exit; }";
     let workspace = blocked(&format!("receivers: [{{ kind: command, command: '{command}' }}]"));
     let ran = workspace.run();
     assert_eq!(ran.code, None, "it was killed: {}", ran.stderr);

@@ -401,6 +401,37 @@ fn a_call_for_a_human_is_not_answered_by_starting_again() {
 }
 
 #[test]
+fn where_a_unit_is_installed_answers_start_it_and_what_stopped_waits_for_it() {
+    let home = Home::new("test -f ../stop && exit 2; touch ../waits; while :; do sleep 0.01; done");
+    let file = home.workspace().join(".loa.config.yaml");
+    let mut config: serde_json::Value = serde_json::from_slice(&fs::read(&file).expect("read")).expect("JSON");
+    config["runtime"]["notify"] =
+        serde_json::json!({ "receivers": [{ "kind": "command", "command": "cat > ../message" }] });
+    fs::write(&file, config.to_string()).expect("written");
+    home.loa(&["service", "install"]).exits(0);
+    let running = home.command(&["run"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    until("design runs", || home.path("waits").exists());
+    rustix::process::kill_process(rustix::process::Pid::from_child(&running), rustix::process::Signal::TERM)
+        .expect("sent");
+    assert_eq!(super::workspace::collected(running).code, Some(143));
+    home.loa(&["status"]).exits(1);
+    home.loa(&["service", "remove"]).exits(0);
+    home.loa(&["status"]).exits(2);
+    fs::write(home.path("stop"), "").expect("written");
+    let answer = || {
+        let message = fs::read_to_string(home.path("message")).expect("told");
+        let line = message.lines().find(|line| line.contains("resolve fix_and_resume")).expect("an answer");
+        line.rsplit(' ').take(2).collect::<Vec<_>>().join(" ")
+    };
+    home.loa(&["resume"]).exits(2);
+    assert!(answer().starts_with("resume "), "{}", answer());
+    home.loa(&["service", "install"]).exits(0);
+    home.loa(&["resolve", "fix_and_resume"]).exits(0);
+    home.loa(&["resume"]).exits(2);
+    assert_eq!(answer(), "start service");
+}
+
+#[test]
 fn what_may_pass_is_tried_again_later_and_what_cannot_is_not() {
     let home = Home::new("touch ../waits; while ! test -f ../go; do sleep 0.01; done");
     home.loa(&["service", "install"]).exits(0);
