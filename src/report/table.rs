@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 
 use crate::conform::judge::{Check, Outcome};
 use crate::conform::observe::CommandReport;
-use crate::conform::score::{CaseReport, ConformanceReport, RuntimeReport};
+use crate::conform::score::{CaseReport, ClauseReport, ConformanceReport, RuntimeReport};
 use crate::conform::spec::{Claim, Clause, Column, Plot, ProfileName, Reason, SettingReport};
 
 /// Adds to a text.
@@ -158,6 +158,11 @@ pub(super) fn attested(runtime: &RuntimeReport) -> Vec<String> {
     let all = runtime.cells.values().flat_map(|cell| &cell.attested);
     all.map(|it| format!("{}: {} vouches since {}, until {}: {}", it.clause, it.by, it.on, it.expires, it.evidence))
         .collect()
+}
+
+/// That one case alone carries the verdict of a clause, where it does.
+pub(super) fn alone(clause: &ClauseReport) -> Option<String> {
+    clause.carried_alone().map(|case| format!("carried by {case} alone"))
 }
 
 /// Why cases were neither kept nor broken, the most frequent cause first. What waits for a clause that waits itself is not

@@ -74,6 +74,10 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
         let rows = unjudged.iter().map(|(count, outcome, cause)| format!("  {count:3} {outcome}: {cause}\n"));
         section(&mut text, &format!("Cases of {name} that judge nothing, and why"), &rows.collect::<String>(), "");
     }
+    let alone: Vec<&str> = runtime.clauses.iter().filter(|it| it.carried_alone().is_some()).map(|it| &*it.id).collect();
+    if !alone.is_empty() {
+        section(&mut text, &format!("Clauses of {name} that one case alone carries"), "", &alone.join(" "));
+    }
     text
 }
 

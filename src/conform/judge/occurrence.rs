@@ -62,6 +62,10 @@ impl Situation {
             let last = seen.steps.len().checked_sub(1).filter(|_| case.is_story());
             return last.map(|last| Occurrence::new(last, &[])).into_iter().collect();
         }
+        if self == Self::Usage {
+            let last = seen.steps.len().checked_sub(1).filter(|_| !seen.usages.is_empty());
+            return last.map(|last| Occurrence::new(last, &[])).into_iter().collect();
+        }
         let whole = seen.steps.iter().enumerate().filter(|(_, step)| is_driven(step) && is_its_own(&step.end));
         // A phase that cannot be started calls a human, too.
         let counts = |number: usize| self == Self::Report || seen.attempts.iter().any(|it| it.step == number);
@@ -73,7 +77,7 @@ impl Situation {
         let attempts: Vec<&AttemptSeen> = seen.attempts.iter().filter(|attempt| attempt.step == number).collect();
         let of = |phase: &str| Occurrence::new(number, &[("phase", json!(phase))]);
         match self {
-            Self::Run | Self::Story => vec![Occurrence::new(number, &[])],
+            Self::Run | Self::Story | Self::Usage => vec![Occurrence::new(number, &[])],
             Self::Retry if seen.initial_backoff.is_some_and(|initial| initial < PLAIN_BACKOFF) => Vec::new(),
             Self::Retry => retried(&attempts).into_iter().map(of).collect(),
             Self::Blocked => {

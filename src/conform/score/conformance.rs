@@ -1,6 +1,6 @@
 //! What a survey found, as one plain value: every renderer only formats it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use jiff::Timestamp;
@@ -281,6 +281,21 @@ impl RuntimeReport {
 }
 
 impl ClauseReport {
+    /// The case that alone carries the verdict of a clause that was kept.
+    #[must_use]
+    pub fn carried_alone(&self) -> Option<&str> {
+        let kept = self.cases.iter().filter(|case| self.outcome.is_green() && case.outcome.is_green());
+        let mut carriers = BTreeSet::new();
+        for case in kept.filter(|case| case.outcome != Outcome::NotApplicable) {
+            let widest = case.checks.iter().max_by_key(|check| check.carriers);
+            carriers.insert(match widest.filter(|check| check.carriers.is_some()) {
+                Some(check) => check.place.case.as_deref()?,
+                None => case.id.as_str(),
+            });
+        }
+        carriers.first().copied().filter(|_| carriers.len() == 1)
+    }
+
     /// Whether it was not observed for the machine's sake alone.
     fn is_hidden(&self) -> bool {
         let mut checks = self.cases.iter().flat_map(|case| &case.checks).filter(|it| !it.outcome.is_green()).peekable();
@@ -337,5 +352,41 @@ impl ConformanceReport {
     #[must_use]
     pub fn runtime(&self, name: &str) -> Option<&RuntimeReport> {
         self.runtimes.iter().find(|runtime| runtime.runtime == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn one_case_alone_carries_a_verdict_that_no_other_one_carries() {
+        let check = |carriers: Option<usize>, alone: Option<&str>| {
+            let mut check = Check::pass("e", "o");
+            (check.carriers, check.place.case) = (carriers, alone.map(str::to_owned));
+            check
+        };
+        let own = || check(None, None);
+        for (cases, expected) in [
+            (vec![("a", vec![own(), own()])], Some("a")),
+            (vec![("a", vec![own()]), ("b", vec![own()])], None),
+            (vec![("everywhere", vec![check(Some(1), Some("c")), check(Some(1), Some("c"))])], Some("c")),
+            (vec![("everywhere", vec![check(Some(1), Some("c")), check(Some(2), None)])], None),
+            (vec![("a", vec![own()]), ("everywhere", vec![check(Some(1), Some("a"))])], Some("a")),
+            (vec![("a", vec![own()]), ("everywhere", vec![check(Some(9), None)])], None),
+            (vec![], None),
+        ] {
+            let case = |(id, checks): &(&str, Vec<Check>)| json!({ "id": id, "title": "t", "outcome": "pass", "time": "real", "elapsed_ms": 1, "checks": checks });
+            let shown: Vec<Value> = cases.iter().map(case).collect();
+            let report = |outcome: &str| -> ClauseReport {
+                let clause =
+                    json!({ "id": "X-1", "column": "exit-codes", "level": "MUST", "outcome": outcome, "cases": shown });
+                serde_json::from_value(clause).expect("a clause")
+            };
+            assert_eq!(report("pass").carried_alone(), expected, "{cases:?}");
+            assert_eq!(report("fail").carried_alone(), None, "what is broken is not carried");
+        }
     }
 }

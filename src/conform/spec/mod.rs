@@ -6,6 +6,7 @@ pub(super) mod agent;
 mod case;
 mod claims;
 mod clause;
+mod context_rule;
 mod defect;
 mod documents;
 pub(super) mod draw;
@@ -32,6 +33,7 @@ pub use agent::{
 pub use case::{Act, Case, Draw, Drive, Knob, Limits, Step, TimeMethod, WayIn};
 pub use claims::{ChecklistItem, Claim, ClaimWord, Claims};
 pub use clause::{Clause, Column, Condition, Level, ProfileName, Reading, Source};
+pub use context_rule::ContextRule;
 pub use defect::{Defect, unmatched};
 pub use documents::{ADAPTER_ANSWER, ADAPTER_ASK, AGENT_CASE, AGENT_MANIFEST, CONTRACT_CASE, RUNTIME_MANIFEST};
 pub use draw::{DrawError, draw};

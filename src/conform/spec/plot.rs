@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use self::incident::{Cause, Incident, Kind};
 use super::draw::seed_of;
-use super::{Act, Case, Drive, Expectation, Knob, Rule, Step, TimeMethod};
+use super::{Act, Case, Drive, Expectation, Knob, Limits, Rule, Step, TimeMethod};
 use crate::contract::{Phase, ResolutionAction};
 
 /// How the identifier of a story begins.
@@ -28,9 +28,9 @@ const PATIENT: usize = 12;
 const BACKOFF: u64 = 1_000;
 /// How long a run may take in which time runs out, in milliseconds.
 const TIME: u64 = 3_000;
-/// The limits of a context that fills, in tokens.
-const SOFT_LIMIT: u64 = 80_000;
-pub(in crate::conform) const HARD_LIMIT: u64 = 150_000;
+/// The limits of a context that fills, in tokens: other ones than the contract's own.
+const SOFT_LIMIT: u64 = 60_000;
+pub(in crate::conform) const HARD_LIMIT: u64 = 120_000;
 
 /// What goes wrong in a story.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,12 +190,21 @@ impl Plot {
             needs: vec!["EXIT-001".to_owned()],
             time: if runs_out { TimeMethod::Scaled } else { TimeMethod::Real },
             config: limits.collect(),
+            limits: self.limits(),
             knobs: [(Knob::InitialBackoff, 50), (Knob::MaxBackoff, 100)].into_iter().chain(time).collect(),
             phases: self.phases(),
             steps: self.steps(),
             expect: Rule::ALL.iter().map(|rule| Expectation::Lawful(*rule)).collect(),
             ..Case::default()
         }
+    }
+
+    /// Where the limits of a context that fills stand: by the phase in which it first does, so that both come up.
+    fn limits(&self) -> Limits {
+        let fills = self.happening().into_iter().find(|it| it.kind == Kind::Overflows);
+        let is_even =
+            |phase: Phase| Phase::ALL.iter().position(|it| *it == phase).is_some_and(|at| at.is_multiple_of(2));
+        if fills.is_some_and(|it| is_even(it.phase)) { Limits::Configuration } else { Limits::Both }
     }
 
     /// The incidents that can come up: none after the run was given up or its time is over, or of a phase that is passed over
@@ -238,17 +247,18 @@ impl Plot {
         let mut words = self.words.map(Rng::with_seed);
         let mut phases: BTreeMap<String, Vec<Vec<Act>>> = BTreeMap::new();
         let happening = self.happening();
+        let fills = happening.iter().any(|it| it.kind == Kind::Overflows);
         for incident in &happening {
             let (last, times) = incident.kind.acts();
             let attempts = phases.entry(incident.phase.to_string()).or_default();
             attempts.extend((0..times).map(|_| {
-                let acts = attempt(words.as_mut(), last.clone());
+                let acts = attempt(words.as_mut(), fills, last.clone());
                 if incident.finds() { with_findings(acts, words.as_mut()) } else { acts }
             }));
         }
         let never = |phase: Phase| happening.iter().any(|it| it.phase == phase && it.kind == Kind::NeverPasses);
         for &phase in Phase::ALL.iter().filter(|phase| !never(**phase)) {
-            let success = attempt(words.as_mut(), vec![Act::Exit(json!(0))]);
+            let success = attempt(words.as_mut(), fills, vec![Act::Exit(json!(0))]);
             phases.entry(phase.to_string()).or_default().push(success);
         }
         phases
@@ -347,9 +357,12 @@ fn pairs() -> Vec<(Cause, Phase)> {
     Cause::ALL.iter().flat_map(|cause| Phase::ALL.iter().map(|phase| (*cause, *phase))).collect()
 }
 
-/// What an attempt does: sometimes it prints something or leaves a result, little or much, and then it ends.
-fn attempt(words: Option<&mut Rng>, last: Vec<Act>) -> Vec<Act> {
+/// What an attempt does: sometimes it prints something, leaves a result, little or much, or uses its context, and then it ends.
+fn attempt(words: Option<&mut Rng>, uses: bool, last: Vec<Act>) -> Vec<Act> {
     let talk = words.and_then(|rng| {
+        if uses && rng.bool() {
+            return Some(usages(rng));
+        }
         let word: String = (0..12).map(|_| rng.lowercase()).collect();
         match rng.u8(0..12) {
             0..5 => None,
@@ -361,6 +374,16 @@ fn attempt(words: Option<&mut Rng>, last: Vec<Act>) -> Vec<Act> {
         }
     });
     talk.into_iter().flatten().chain(last).collect()
+}
+
+/// A context that fills up to somewhere between its limits, and is emptied.
+fn usages(rng: &mut Rng) -> Vec<Act> {
+    let mut usages = vec![rng.u64(1_000..SOFT_LIMIT), rng.u64(SOFT_LIMIT..HARD_LIMIT)];
+    if rng.bool() {
+        usages.push(rng.u64(usages[1]..HARD_LIMIT));
+    }
+    usages.push(rng.u64(1_000..SOFT_LIMIT));
+    usages.into_iter().map(Act::Usage).collect()
 }
 
 /// The same attempt, which also leaves what it found.

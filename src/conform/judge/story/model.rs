@@ -138,6 +138,7 @@ impl Walk {
         match step {
             Step::Run(plan) | Step::Resume(plan) => {
                 self.begun.get_or_insert(seen.started);
+                self.passes_over(number, attempts)?;
                 let turn = self.begin()?;
                 self.drive(number, plan, seen, attempts, turn)
             }
@@ -155,6 +156,7 @@ impl Walk {
                 if attempts.is_empty() {
                     return Some(());
                 }
+                self.passes_over(number, attempts)?;
                 let turn = self.begin()?;
                 self.drive(number, &Drive::default(), seen, attempts, turn)
             }
@@ -171,8 +173,6 @@ impl Walk {
             Rest::Fresh => Turn::must_start(Phase::Preflight, Rule::GoesOn),
             Rest::Killed(phase) => Turn::must_start(phase.or(next)?, Rule::ResumesThere),
             Rest::Called(_, None) => return None,
-            // It ended while the human was called: the next one may be meant.
-            Rest::Called(phase, Some(ResolutionAction::SkipPhase)) if self.open == Some(phase) => return None,
             Rest::Called(phase, Some(answer)) => self.answered(phase, answer),
             Rest::Done => Turn::must_end(Rule::StaysDone),
             Rest::Aborted => {
@@ -180,6 +180,21 @@ impl Walk {
                 Turn::must_end(Rule::AbortFinal)
             }
         })
+    }
+
+    /// Of a phase that ended while the human was called, the next one may be meant by `skip_phase`: all that is known is that
+    /// this one does not start again.
+    fn passes_over(&mut self, number: usize, attempts: &[&AttemptSeen]) -> GoOn {
+        let Rest::Called(phase, Some(ResolutionAction::SkipPhase)) = self.rest else { return Some(()) };
+        if self.open != Some(phase) {
+            return Some(());
+        }
+        if let Some(first) = attempts.first() {
+            let (kept, observed) = (first.phase != phase.as_str(), format!("{} started", first.phase));
+            let expected = format!("{phase} to be passed over");
+            self.find(Rule::SkippedPassed, kept, number, Some(first.started), expected, observed);
+        }
+        None
     }
 
     fn answered(&mut self, phase: Phase, answer: ResolutionAction) -> Turn {

@@ -53,3 +53,19 @@ fn what_is_smaller_has_one_thing_less() {
     assert!(nothing.smaller().is_empty());
     assert_eq!(nothing.case("x").steps, [Step::Run(Drive::default())]);
 }
+
+#[test]
+fn a_context_is_used_over_phases_and_its_limits_may_stand_in_one_place_alone() {
+    for seed in 0..50 {
+        let told = stories(seed, 60);
+        let uses = |case: &&Case| {
+            let is_usage = |act: &Act| matches!(act, Act::Usage(tokens) if *tokens < HARD_LIMIT);
+            case.phases.values().filter(|attempts| attempts.iter().flatten().any(is_usage)).count() >= 3
+        };
+        let all: Vec<&Case> = told.iter().filter(uses).collect();
+        assert!(all.len() >= 2, "seed {seed}: {}", all.len());
+        assert!(all.iter().all(|case| case.config.len() == 2), "nobody is asked about a context who has no limits");
+        let places: BTreeSet<bool> = all.iter().map(|case| case.limits == Limits::Configuration).collect();
+        assert_eq!(places.len(), 2, "seed {seed}");
+    }
+}
