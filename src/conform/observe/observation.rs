@@ -169,6 +169,10 @@ pub struct AttemptSeen {
     pub started: Millis,
     /// When its process was gone.
     pub ended: Option<Millis>,
+    /// When the judge told it how to end: what the runtime says of its end it says no earlier, and maybe before the judge saw
+    /// that its process was gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Millis>,
     /// What the judge told it to end with: a code.
     pub exit: Option<i32>,
     /// What the judge told it to die by.

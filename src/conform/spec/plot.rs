@@ -42,17 +42,19 @@ pub struct Plot {
     resumed: u8,
 }
 
-/// The stories of a seed, numbered from 1.
+/// The stories of a seed, numbered from 1. In some the runtime waits so long before a retry that it can be told from noise; of
+/// those in which the context fills, every other one has its limits in the configuration alone.
 pub(super) fn stories(seed: u64, count: usize) -> Vec<Case> {
-    (1..=count).map(|number| patient(number, Plot::of(seed, number).case(&name(number)))).collect()
-}
-
-/// In some stories the runtime waits so long before a retry that it can be told from noise.
-fn patient(number: usize, mut case: Case) -> Case {
-    if number.is_multiple_of(PATIENT) && case.time == TimeMethod::Real {
-        case.knobs.extend([(Knob::InitialBackoff, BACKOFF), (Knob::MaxBackoff, BACKOFF)]);
+    let mut told: Vec<Case> = (1..=count).map(|number| Plot::of(seed, number).case(&name(number))).collect();
+    for (number, case) in (1..).zip(&mut told) {
+        if usize::is_multiple_of(number, PATIENT) && case.time == TimeMethod::Real {
+            case.knobs.extend([(Knob::InitialBackoff, BACKOFF), (Knob::MaxBackoff, BACKOFF)]);
+        }
     }
-    case
+    for case in told.iter_mut().filter(|case| !case.config.is_empty()).step_by(2) {
+        case.limits = Limits::Configuration;
+    }
+    told
 }
 
 /// The identifier of a story.
@@ -80,6 +82,12 @@ impl Plot {
         };
         let sure: Vec<Incident> = sure.into_iter().map(&mut incident).collect();
         Self::drawn(&mut rng, wants_a_way).with(&sure)
+    }
+
+    /// The case of the story of this number, as `score` tells it.
+    #[must_use]
+    pub fn told(seed: u64, number: usize) -> Option<Case> {
+        stories(seed, number).pop()
     }
 
     /// One in which nothing goes wrong and nobody says anything.
@@ -190,21 +198,12 @@ impl Plot {
             needs: vec!["EXIT-001".to_owned()],
             time: if runs_out { TimeMethod::Scaled } else { TimeMethod::Real },
             config: limits.collect(),
-            limits: self.limits(),
             knobs: [(Knob::InitialBackoff, 50), (Knob::MaxBackoff, 100)].into_iter().chain(time).collect(),
             phases: self.phases(),
             steps: self.steps(),
             expect: Rule::ALL.iter().map(|rule| Expectation::Lawful(*rule)).collect(),
             ..Case::default()
         }
-    }
-
-    /// Where the limits of a context that fills stand: by the phase in which it first does, so that both come up.
-    fn limits(&self) -> Limits {
-        let fills = self.happening().into_iter().find(|it| it.kind == Kind::Overflows);
-        let is_even =
-            |phase: Phase| Phase::ALL.iter().position(|it| *it == phase).is_some_and(|at| at.is_multiple_of(2));
-        if fills.is_some_and(|it| is_even(it.phase)) { Limits::Configuration } else { Limits::Both }
     }
 
     /// The incidents that can come up: none after the run was given up or its time is over, or of a phase that is passed over

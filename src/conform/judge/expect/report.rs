@@ -165,7 +165,7 @@ pub(super) fn words(text: &str) -> String {
     format!(" {} ", folded.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The last attempt of the phase and when it ended.
+/// The last attempt of the phase, and since when the runtime may say how it ended.
 pub(super) fn ended<'a>(
     evidence: &Evidence<'a>,
     phase: &str,
@@ -175,7 +175,8 @@ pub(super) fn ended<'a>(
         return Err(Box::new(Check::fail(Reason::NeverStarted, expected, format!("{phase} never started"))));
     };
     let never = || Box::new(Check::fail(Reason::NeverEnded, expected, format!("{phase} never ended")));
-    Ok((attempt, attempt.ended.ok_or_else(never)?))
+    let ended = attempt.ended.ok_or_else(never)?;
+    Ok((attempt, attempt.told.unwrap_or(ended)))
 }
 
 pub(super) fn shown(lines: &[&OutputLine]) -> String {

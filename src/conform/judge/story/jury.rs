@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::mutant::{About, compounds};
 use super::{Mutant, Story, deeds, findings};
+use crate::conform::judge::Check;
 use crate::conform::judge::expect::everywhere;
 use crate::conform::observe::Observation;
 use crate::conform::spec::{Case, Clause, Expectation, Manifest, Plot, Rule, RuntimeProfile, Situation};
@@ -109,6 +110,16 @@ impl<'a> Jury<'a> {
             checks.iter().any(|check| check.outcome.is_red())
         })?;
         Some(Caught { clause: clause.id.clone(), by: case.id.clone() })
+    }
+
+    /// The cases about every other that are red in what was seen of a story, each with the check that says why.
+    #[must_use]
+    pub fn red_cases(&self, story: &Case, seen: &Observation, control: &Observation) -> Vec<(&'a Case, Check)> {
+        let red = self.everywhere.iter().filter_map(|(case, clause)| {
+            let checks = everywhere(case, clause, self.manifest, &[(story, seen)], Some(control));
+            Some((*case, checks.into_iter().find(|check| check.outcome.is_red())?))
+        });
+        red.collect()
     }
 
     /// What is broken by a mutant in a story, when it is played in memory: whether it did its deed, and by what it was found.

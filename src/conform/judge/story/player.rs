@@ -426,6 +426,7 @@ impl Player {
             workspace: 0,
             started: self.now - 1,
             ended: Some(self.now),
+            told: None,
             exit,
             signal: signal.clone(),
             cwd: String::new(),

@@ -270,7 +270,7 @@ impl Stage {
             self.record().fail(format!("a phase cannot exit with {code}"));
             return probe.send(&Order::Exit(0)).await;
         };
-        self.record().attempts[attempt].exit = Some(code.into());
+        self.record().tell(attempt, |it| it.exit = Some(code.into()));
         probe.send(&Order::Exit(code)).await
     }
 
@@ -278,7 +278,7 @@ impl Stage {
         if !is_deadly(signal) {
             self.record().fail(format!("a phase cannot die by `{signal}`"));
         }
-        self.record().attempts[attempt].signal = Some(signal.to_owned());
+        self.record().tell(attempt, |it| it.signal = Some(signal.to_owned()));
         probe.send(&Order::Die(signal.to_owned())).await
     }
 
@@ -300,8 +300,9 @@ impl Stage {
         sleep(Duration::from_millis(2)).await;
         let at = self.record().now();
         probe.order(&order).await?;
+        let usage = self.record().usage(tokens, at);
         self.await_reaction(before).await;
-        self.record().usage(tokens, at);
+        self.record().reacted(usage);
         Ok(())
     }
 
