@@ -142,11 +142,11 @@ impl Search<'_> {
         let plot = Plot::of(seed, number);
         let story = Plot::told(seed, number).unwrap_or_else(|| plot.case("story"));
         let control = self.rig.observe(&Plot::plain().case("story"), self.candidate);
-        let seen = self.rig.observe(&story, self.candidate);
+        let observed = self.rig.observe(&story, self.candidate);
         let jury = Jury::of(self.suite, &self.candidate.manifest);
-        let red = jury.red_cases(&story, &seen, &control);
+        let red = jury.red_cases(&story, &observed, &control);
         told.red = red.into_iter().map(|(case, check)| (case.id.clone(), check)).collect();
-        self.judge(told, &plot, &seen)
+        self.judge(told, &plot, &observed)
     }
 
     /// Tells stories at the same time, and follows up what was broken in them.

@@ -260,6 +260,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
+    use crate::system::files::{self, Privacy};
 
     fn hello(phase: &str) -> Hello {
         Hello { phase: phase.to_owned(), cwd: "/".to_owned(), env: BTreeMap::new(), memories: None }
@@ -294,8 +295,8 @@ mod tests {
         record.grounds = Grounds::new(place.path().to_path_buf(), Vec::new());
         let tell = |tokens: u64| {
             let state = journal::context_state(place.path());
-            std::fs::create_dir_all(state.parent().expect("a folder")).expect("made");
-            std::fs::write(state, format!("current_tokens: {tokens}\n")).expect("written");
+            files::ensure_folder(state.parent().expect("a folder")).expect("made");
+            files::replace(&state, format!("current_tokens: {tokens}\n").as_bytes(), Privacy::Shared).expect("written");
         };
         record.begin(hello("design"), UnixStream::pair().expect("a pair").0.into());
         let at = record.now();
