@@ -42,6 +42,7 @@ fn report(loops: u32) -> RunReport {
         ]
     };
     let call = Call {
+        id: "exec-1-1".to_owned(),
         number: 1,
         at: at(i64::from(loops) * 60),
         trigger: EscalationTrigger::MaxLoops,

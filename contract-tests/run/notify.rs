@@ -147,7 +147,8 @@ fn the_words_to_answer_with_work_as_they_are_pasted() {
     let workspace = blocked("receivers: [{ kind: command, command: 'cat > message' }]");
     workspace.run().exits(2);
     let message = workspace.read("message");
-    let line = message.lines().find(|line| line.contains("fix_and_resume && ")).expect("an answer").trim().to_owned();
+    let line =
+        message.lines().find(|line| line.contains("resolve fix_and_resume")).expect("an answer").trim().to_owned();
     workspace.write("fixed", "");
     let programs = std::path::Path::new(env!("CARGO_BIN_EXE_loa-run")).parent().expect("a folder");
     let mut shell = crate::run::workspace::program(std::path::Path::new("sh"), &workspace.path(""), &["-c", &line]);
@@ -157,6 +158,78 @@ fn the_words_to_answer_with_work_as_they_are_pasted() {
     finished(shell).exits(0);
     let message = workspace.read("message");
     assert!(message.contains(" is done, 2 phases") && message.contains("design: done, 2 attempts"), "{message}");
+}
+
+#[test]
+fn the_words_of_an_earlier_call_answer_no_later_one() {
+    let workspace = Workspace::only(&[("design", "test -f fixed || exit 2"), ("deploy", "true")]);
+    // Nothing waives the approval of a deploy.
+    workspace
+        .config("runtime: { notify: { patience_ms: 0, receivers: [{ kind: command, command: 'cat > message' }] } }\n");
+    workspace.run().exits(2);
+    let message = workspace.read("message");
+    let line =
+        message.lines().find(|line| line.contains("resolve fix_and_resume")).expect("an answer").trim().to_owned();
+    let pasted = || {
+        let arguments = ["-c", &line];
+        finished(crate::run::workspace::program(Path::new("sh"), &workspace.path(""), &arguments))
+    };
+    workspace.write("fixed", "");
+    pasted().exits(2);
+    assert_eq!(workspace.starts("deploy"), 0);
+    let refused =
+        pasted().exits(66).says(&["it was answered", "fix_and_resume; the call that waits now is", "in deploy"]);
+    assert!(!refused.stderr.contains("attempt"), "nothing goes on: {}", refused.stderr);
+    assert_eq!(workspace.starts("deploy"), 0, "an answer to another call is no approval");
+    let waits: Value = serde_json::from_str(&workspace.loa(&["status", "--json"]).exits(2).stdout).expect("JSON");
+    let id = waits["pending"]["id"].as_str().expect("an id").to_owned();
+    workspace.loa(&["resolve", "fix_and_resume", "--call", &id]).exits(0);
+    workspace
+        .loa(&["resolve", "fix_and_resume", "--call", &id])
+        .exits(66)
+        .says(&["no call waits now", "loa-run status"]);
+    workspace.resume().exits(0);
+    assert_eq!(workspace.starts("deploy"), 1);
+}
+
+#[test]
+fn whoever_is_called_about_an_audit_reads_what_it_found() {
+    let finding = |number: u32| {
+        format!(r#"{{"id":"F-{number}","severity":"high","category":"security","description":"hole {number}"}}"#)
+    };
+    let findings = (1..=10).map(finding).collect::<Vec<_>>().join(",");
+    let result = format!(
+        r#"{{"summary":"Audit found holes","errors":[{{"code":"AUDIT_FAILED","message":"holes","recoverable":true}}],"findings":[{findings}]}}"#
+    );
+    let audit = format!("cat > \"$LOA_RESULT_FILE\" <<'END'\n{result}\nEND\nexit 1");
+    let workspace = Workspace::only(&[("implementation", "date +%N > changed"), ("audit", &audit)]);
+    workspace.config(
+        "autonomous_agent: { max_remediation_loops: 1 }\nruntime: { retry: { initial_ms: 1 }, notify: { patience_ms: 0, receivers: [{ kind: command, command: 'cat > message' }] } }\n",
+    );
+    workspace.run().exits(2);
+    let message = workspace.read("message");
+    for words in [
+        "max_loops (the audit still fails after the last remediation loop) in audit",
+        "1 remediation loop was made.\nFindings that remain:\n  high F-1: hole 1\n",
+        "  high F-8: hole 8\n  and 2 more, which the report names\n",
+    ] {
+        assert!(message.contains(words), "{words}\n{message}");
+    }
+}
+
+#[test]
+fn whoever_hangs_keeps_no_other_from_being_tried_again() {
+    let (hanging, busy) = (Server::start(&[""]), Server::start(&["500 Busy", "200 OK"]));
+    let workspace = Workspace::only(&[("design", "exit 2")]);
+    let receiver =
+        |name: &str, server: &Server| format!("{{ kind: webhook, name: {name}, url: '{}' }}", server.url(name));
+    let receivers = format!("{}, {}", receiver("hangs", &hanging), receiver("busy", &busy));
+    workspace.config(&format!(
+        "runtime: {{ notify: {{ timeout_ms: 2500, patience_ms: 2400, receivers: [{receivers}] }} }}\n"
+    ));
+    let ran = workspace.run().exits(2).says(&["nobody was told by the hangs"]);
+    assert!(!ran.stderr.contains("nobody was told by the busy"), "{}", ran.stderr);
+    assert_eq!((hanging.heard().len(), busy.heard().len()), (1, 2));
 }
 
 #[test]
@@ -286,10 +359,13 @@ fn the_words_to_answer_with_reach_a_state_that_the_environment_named() {
         blocked("answer_with: docker exec loa loa-run, receivers: [{ kind: command, command: 'cat > message' }]");
     elsewhere.run().exits(2);
     let message = elsewhere.read("message");
-    assert!(
-        message.contains("  docker exec loa loa-run resolve fix_and_resume && docker exec loa loa-run resume\n"),
-        "{message}"
-    );
+    let (answer, goes_on) = message
+        .lines()
+        .find_map(|line| {
+            line.strip_prefix("  docker exec loa loa-run resolve fix_and_resume --call ")?.split_once(" && ")
+        })
+        .unwrap_or_else(|| panic!("{message}"));
+    assert_eq!((answer.contains(' '), goes_on), (false, "docker exec loa loa-run resume"), "{message}");
 }
 
 #[test]
@@ -336,7 +412,7 @@ fn whoever_is_busy_is_left_alone_as_long_as_it_asks_and_told_the_same_again() {
     workspace
         .loa(&["status"])
         .exits(2)
-        .prints("nobody was told by the webhook: status 503: so (`escalated`); later commands try again from ");
+        .prints("nobody was told by the webhook: status 503: so (`escalated`); `loa-run notify` tries again from ");
     let left: Value = serde_json::from_str(&workspace.loa(&["notify", "--json"]).exits(1).stdout).expect("JSON");
     let again: jiff::Timestamp = left["left"][0]["again_at"].as_str().expect("a time").parse().expect("a time");
     let queued = workspace.recorded().expect("a journal").state.outbox.expect("opened").messages[0].at;
@@ -430,6 +506,7 @@ fn what_changed_in_the_work_tree_is_told_and_nothing_of_the_repository_is_run() 
         finished(git).exits(0);
     };
     workspace.write("known", "one\n");
+    workspace.write("older", "one\n");
     git(&["init", "-q"]);
     git(&["add", "known"]);
     git(&["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "first"]);
@@ -439,8 +516,74 @@ fn what_changed_in_the_work_tree_is_told_and_nothing_of_the_repository_is_run() 
     }
     workspace.run().exits(0);
     let message = workspace.read("message");
-    assert!(message.contains("known | 2 +-") && message.contains("files that git does not know"), "{message}");
+    assert!(message.contains("known | 2 +-\n") && message.contains("\nunknown | new, 1 line\n"), "{message}");
+    assert!(!message.contains("older"), "it was there before: {message}");
     assert!(!workspace.path("trap").exists(), "something of the repository was run");
+}
+
+#[test]
+fn where_git_cannot_tell_what_changed_the_message_says_so() {
+    for (prepared, line) in [
+        ("true", "Changed since it began:\nnot known: there was no git repository when it began\n"),
+        (
+            "git init -q",
+            "the repository had no commit when it began\nfiles that git does not know:\nmade | new, 2 lines\n",
+        ),
+    ] {
+        let workspace = Workspace::only(&[("design", "seq 2 > made")]);
+        notified(&workspace, "receivers: [{ kind: command, command: 'cat > ../message' }]");
+        finished(crate::run::workspace::program("sh".as_ref(), &workspace.path(""), &["-c", prepared])).exits(0);
+        workspace.run().exits(0);
+        let message = workspace.read("../message");
+        assert!(message.contains(line), "{message}");
+    }
+}
+
+#[test]
+fn an_address_is_the_one_that_the_run_began_with_until_somebody_says_otherwise() {
+    let (gone, right) = (Server::start(&["404 Gone"]), Server::start(&["200 OK"]));
+    let workspace = blocked(&webhook(&gone));
+    workspace.run().exits(2).says(&["the address that the run began with", "`loa-run notify --retry --config new`"]);
+    notified(&workspace, &webhook(&right));
+    workspace.loa(&["notify", "--retry"]).exits(2);
+    assert_eq!((gone.heard().len(), right.heard().len()), (2, 0), "a phase could have written that file");
+    workspace.loa(&["notify", "--retry", "--config", "new"]).exits(0).prints("told by the webhook");
+    assert_eq!((gone.heard().len(), right.heard().len()), (2, 1));
+    workspace.loa(&["notify", "--test", "--config", "new"]).exits(64);
+}
+
+#[test]
+fn a_run_that_was_asked_to_stop_is_told_of_and_one_that_was_interrupted_is_not() {
+    for (signal, told) in [(Signal::TERM, true), (Signal::INT, false)] {
+        let workspace = Workspace::only(&[("design", "touch began; sleep 60")]);
+        notified(&workspace, "receivers: [{ kind: command, command: 'cat > message' }]");
+        let run = workspace.start();
+        until("it works", || workspace.path("began").exists());
+        kill_process(Pid::from_child(&run), signal).expect("sent");
+        collected(run);
+        assert_eq!(workspace.path("message").exists(), told);
+        if told {
+            let message = workspace.read("message");
+            assert!(message.contains(" is paused: it was asked to stop (TERM)\n"), "{message}");
+        }
+    }
+}
+
+#[test]
+fn a_run_whose_process_died_is_told_of_once_and_listed_as_such() {
+    for verb in [&["notify"][..], &["resume"], &["run", "--plan", "plan.json"]] {
+        let script = "test -f began && exit 0; touch began; kill -9 $PPID; sleep 60";
+        let workspace = Workspace::only(&[("design", script)]);
+        notified(&workspace, "receivers: [{ kind: command, command: 'cat >> message' }]");
+        assert_eq!(workspace.run().code, None, "it was killed");
+        workspace.loa(&["runs"]).exits(0).prints("  died ");
+        workspace.loa(verb);
+        workspace.loa(&["notify"]).exits(0).prints("nothing is left to tell");
+        let message = workspace.read("message");
+        assert_eq!(message.matches("was stopped by an error: its process died").count(), 1, "{verb:?}: {message}");
+        workspace.resume().exits(0);
+        workspace.loa(&["runs"]).exits(0).prints("  completed ");
+    }
 }
 
 #[test]

@@ -175,7 +175,11 @@ fn calls_are_listed_with_what_was_answered() {
     let workspace = Workspace::only(&[("design", "exit 2")]);
     workspace.run().exits(2);
     let waiting = workspace.loa(&["escalations"]).exits(0).stdout;
-    assert!(waiting.contains("manual in design") && waiting.contains("waits for an answer"), "{waiting}");
+    assert!(
+        waiting.contains("manual (it needs a person's decision) in design")
+            && waiting.contains("fix_and_resume --call "),
+        "{waiting}"
+    );
     workspace.loa(&["resolve", "skip_phase", "--notes", "not today"]).exits(0);
     let answered = json(&workspace, &["escalations", "--json"]);
     assert_eq!(answered["escalations"][0]["answer"]["action"], "skip_phase");

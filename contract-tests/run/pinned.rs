@@ -44,7 +44,7 @@ fn what_a_phase_writes_into_the_configuration_loosens_nothing_after_an_interrupt
         ("sed -i 's/ audit: .*/ audit: { skip: true }/' .loa.config.yaml", "runtime.phases.audit.skip"),
         ("sed -i 's/, verify.*/ }/' .loa.config.yaml", "runtime.phases.audit.verify"),
         ("echo '{' > .loa.config.yaml", "not valid"),
-        ("rm .loa.config.yaml", "not valid"),
+        ("rm .loa.config.yaml", ".loa.config.yaml is not there any more"),
         (
             "mkdir -p .config/loa-run; echo 'runtime: { retry: { max: 0 } }' > .config/loa-run/config.yaml",
             "runtime.retry.max",
@@ -52,11 +52,11 @@ fn what_a_phase_writes_into_the_configuration_loosens_nothing_after_an_interrupt
         (r#"mkdir .ralph; echo '{"runtime": {"backend": "codex"}}' > .ralph/config.json"#, "runtime.backend"),
     ] {
         let workspace = configured(evil);
-        interrupted(&workspace).exits(2).says(&["is not what this execution began with", keys]);
+        interrupted(&workspace).exits(2).says(&["it goes on with what it began with", keys]);
         assert_eq!(workspace.ran(), ["design", "implementation", "implementation", "audit", "gate"], "{evil}");
         assert!(workspace.reports()[1]["trigger"] == "manual", "deploy waits for an approval: {evil}");
         let doctor = workspace.loa(&["doctor"]).stdout;
-        assert!(doctor.contains("is not what this execution began with"), "{evil}: {doctor}");
+        assert!(doctor.contains("it goes on with what it began with"), "{evil}: {doctor}");
         let told = workspace.loa(&["journal"]).exits(0).stdout;
         assert!(told.contains("configuration_pinned") && told.contains("began with"), "{evil}: {told}");
         assert!(!told.contains("echo gate"), "what stands in a configuration is not shown: {told}");
@@ -454,7 +454,7 @@ fn the_question_about_a_weaker_configuration_is_told_with_the_words_that_answer_
     };
     workspace.loa(&["resume", "--config", "new"]).exits(2);
     let told = workspace.read("../told");
-    assert!(told.contains("resolve fix_and_resume && "), "{told}");
+    assert!(told.contains("resolve fix_and_resume --call "), "{told}");
     assert!(
         told.trim_end().contains("resume --config new") && told.contains("Go on with the one that it began with"),
         "{told}"

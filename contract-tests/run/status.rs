@@ -92,6 +92,16 @@ fn while_a_retry_is_waited_for_the_reason_and_the_next_try_are_told() {
 }
 
 #[test]
+fn the_time_of_the_attempt_at_work_counts_already() {
+    let workspace = Workspace::only(&[("design", "touch began; sleep 60")]);
+    let run = workspace.start();
+    until("it works", || workspace.path("began").exists());
+    until("its time counts", || status(&workspace, 0)["elapsed_ms"].as_u64().is_some_and(|elapsed| elapsed > 0));
+    kill_process(Pid::from_child(&run), Signal::INT).expect("sent");
+    collected(run);
+}
+
+#[test]
 fn who_is_needed_is_told_what_is_asked_and_the_words_that_answer() {
     let workspace = Workspace::only(&[("deploy", "true")]);
     workspace.config("runtime: {}\n");
@@ -99,8 +109,8 @@ fn who_is_needed_is_told_what_is_asked_and_the_words_that_answer() {
     let told = status(&workspace, 2);
     let pending = &told["pending"];
     assert_eq!(
-        (&pending["approval"], &pending["answers"][0]),
-        (&true.into(), &"loa-run resolve fix_and_resume".into())
+        (&pending["approval"], pending["answers"][0].as_str().expect("words")),
+        (&true.into(), &*format!("loa-run resolve fix_and_resume --call {}", pending["id"].as_str().expect("an id")))
     );
     assert!(pending["reason"].as_str().is_some_and(|reason| reason.contains("approval")), "{told}");
     let text = workspace.loa(&["status"]).exits(2).stdout;

@@ -6,6 +6,7 @@ use loa::config::NotifyOn;
 use loa::events::{Envelope, Event, Message, RunEnd};
 use loa::runner::{Means, Notification, Outcome, Receiver, tried};
 use loa::store::{FileStore, Journal, RunStore};
+use loa::system::process::Interrupt;
 
 use super::faults::Fault;
 use super::session::Session;
@@ -125,12 +126,16 @@ impl Teller {
     }
 }
 
+/// Whoever interrupts a run at its terminal knows of it; this comes from elsewhere.
+const TERMINATED: RunEnd = RunEnd::Interrupted { by: Interrupt::Terminate };
+
 fn is_end(event: &Event) -> bool {
     matches!(
         event,
         Event::Escalated { .. }
             | Event::ExecutionCompleted
-            | Event::SessionEnded { end: RunEnd::Failed { .. } | RunEnd::Paused { .. } }
+            | Event::DeathNoticed { .. }
+            | Event::SessionEnded { end: RunEnd::Failed { .. } | RunEnd::Paused { .. } | TERMINATED }
     )
 }
 
@@ -138,7 +143,7 @@ fn is_end(event: &Event) -> bool {
 fn ends_interest(end: &Event, later: &Event) -> bool {
     match (end, later) {
         (Event::Escalated { number, .. }, Event::Resolved { escalation, .. }) => number == escalation,
-        (Event::SessionEnded { .. }, Event::SessionStarted { .. }) => true,
+        (Event::SessionEnded { .. } | Event::DeathNoticed { .. }, Event::SessionStarted { .. }) => true,
         _ => false,
     }
 }

@@ -216,7 +216,7 @@ impl Teller {
     /// Somebody answers while a session is at work.
     fn answers_beside(&self) {
         let resolution = Resolution { action: ResolutionAction::FixAndResume, notes: None };
-        match resolve(&self.layout, &self.place(), &resolution, &Redactor::default()) {
+        match resolve(&self.layout, &self.place(), &resolution, None, &Redactor::default()) {
             Ok(_) if !self.disk.is_dead() => self.truth.borrow_mut().breaks("an answer is taken beside a session"),
             _ => self.truth.borrow_mut().count("answers beside a session refused"),
         }

@@ -327,7 +327,7 @@ impl Teller {
         let action = answer(&mut self.truth.borrow_mut().rng, calls);
         self.truth.borrow_mut().tell(|| format!("a human answers {action}"));
         let resolution = Resolution { action, notes: None };
-        if let Err(error) = resolve(&self.layout, &self.place(), &resolution, &Redactor::default()) {
+        if let Err(error) = resolve(&self.layout, &self.place(), &resolution, None, &Redactor::default()) {
             self.truth.borrow_mut().breaks(format!("an answer is refused: {error}"));
         }
         self.learn(false);

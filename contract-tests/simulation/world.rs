@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use loa::contract::{
     Confidence, DetectionMethod, ExecutionId, OperatorRecord, OperatorType, Phase, ResolutionAction, SessionId,
 };
-use loa::events::{ChangedFiles, Envelope, Observation, State};
+use loa::events::{ChangedFiles, Envelope, Observation, State, WorkTree};
 use loa::runner::decide::{Attempt, Stop, Survey};
 use loa::runner::{Ports, RunError, Start};
 use loa::system::clock::Moment;
@@ -122,8 +122,8 @@ impl Ports for World {
         usize::from(left.is_some())
     }
 
-    fn base(&mut self) -> Option<(String, bool)> {
-        None
+    fn work_tree(&mut self) -> WorkTree {
+        WorkTree::default()
     }
 
     fn operator(&mut self) -> OperatorRecord {

@@ -38,7 +38,8 @@ pub struct Notify {
     /// Longest time for each of them, in milliseconds; what takes longer is given up, and tried again.
     #[schemars(range(min = 1, max = 600_000))]
     pub timeout_ms: u64,
-    /// How long a run that has ended goes on trying to deliver, in milliseconds; later commands go on after that.
+    /// How long a run that has ended goes on trying to deliver, in milliseconds; `loa-run notify`, `run`, `resume`
+    /// and a service go on after that.
     #[schemars(range(max = 10_000))]
     pub patience_ms: u64,
 }

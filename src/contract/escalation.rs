@@ -25,6 +25,22 @@ vocabulary! {
     }
 }
 
+impl EscalationTrigger {
+    /// The word, and what it says to somebody who has not read the contract.
+    #[must_use]
+    pub fn explained(self) -> String {
+        let why = match self {
+            Self::MaxLoops => "the audit still fails after the last remediation loop",
+            Self::SameIssue => "it fails the same way each time",
+            Self::NoProgress => "trying again does not help",
+            Self::Timeout => "the run took as long as it may",
+            Self::ContextOverflow => "the agent's context is full",
+            Self::Manual => "it needs a person's decision",
+        };
+        format!("{self} ({why})")
+    }
+}
+
 vocabulary! {
     /// Where one phase stands (`PhaseStatus.status`).
     pub enum PhaseProgress ("phase status") {

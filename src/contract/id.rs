@@ -73,3 +73,33 @@ id! {
     /// One process lifetime of a runtime working on an execution.
     SessionId
 }
+
+impl ExecutionId {
+    /// The id as the name of a file or folder: others may choose ids with any characters.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+        let name: String = self.as_str().chars().take(100).map(plain).collect();
+        if name.starts_with('.') { format!("_{name}") } else { name }
+    }
+
+    /// What names a call of this execution, so that an answer is taken for no other: the name of its report's files.
+    #[must_use]
+    pub fn call(&self, number: u32) -> String {
+        format!("{}-{number}", self.file_name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_cannot_lead_out_of_a_folder_and_a_shell_takes_a_call_as_one_word() {
+        let id = |text: &str| ExecutionId::new(text).expect("not empty");
+        for (text, name) in [("exec-20260131-abc123", "exec-20260131-abc123"), ("../x", "_.._x"), ("a/b c", "a_b_c")] {
+            assert_eq!(id(text).file_name(), name);
+            assert_eq!(id(text).call(3), format!("{name}-3"));
+        }
+    }
+}

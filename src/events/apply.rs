@@ -115,8 +115,8 @@ impl State {
                 self.status = RunStatus::Completed;
                 self.active.clear();
             }
-            Event::OutboxOpened { base, was_changed, carried } => {
-                self.outbox.get_or_insert_with(Outbox::default).open(base.as_ref(), *was_changed, carried);
+            Event::OutboxOpened { began, carried } => {
+                self.outbox.get_or_insert_with(Outbox::default).open(began, carried);
             }
             Event::ExecutionStarted { .. }
             | Event::ExecutionTakenOver { .. }
@@ -124,6 +124,7 @@ impl State {
             | Event::Compacted { .. }
             | Event::LimitReached { .. }
             | Event::Notified { .. }
+            | Event::DeathNoticed { .. }
             | Event::CheckpointRestored { .. }
             | Event::CheckpointIgnored { .. }
             | Event::ProjectionRestored { .. }

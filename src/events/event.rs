@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::state::unguarded;
 use super::{
     AgentActivity, ChangedFiles, CycleMark, Dated, Message, Outage, PinnedFile, RecordedOverride, RunOrigin, StageId,
-    State,
+    State, WorkTree,
 };
 use crate::contract::{
     Checkpoint, CompactionLevel, EscalationReport, EscalationTrigger, ExecutionId, Finding, Phase, PhaseExit,
@@ -95,6 +95,11 @@ pub enum Event {
     WeakerWithdrawn,
     /// A session ended without saying so: its process died. Noticed by the next one.
     SessionDied {
+        /// The session that died.
+        session: SessionId,
+    },
+    /// The same, noticed by somebody else before anybody goes on: people are told. Nothing else follows from it.
+    DeathNoticed {
         /// The session that died.
         session: SessionId,
     },
@@ -294,12 +299,9 @@ pub enum Event {
     },
     /// From here on every end of this execution is a message, see [`super::Outbox`].
     OutboxOpened {
-        /// The commit of the work tree; absent outside of a repository.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        base: Option<String>,
-        /// The work tree differed from that commit already.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        was_changed: bool,
+        /// The work tree at this moment.
+        #[serde(flatten)]
+        began: WorkTree,
         /// Messages of the execution before, which nobody has taken yet.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         carried: Vec<Message>,

@@ -24,7 +24,7 @@ pub use envelope::{Dated, EVENT_VERSION, Envelope};
 pub use event::{CompactionMeans, Event, Found, NextAction, Pause, RunEnd};
 pub use observation::Observation;
 pub use outage::Outage;
-pub use outbox::{Delivery, Message, News, Outbox, Settled};
+pub use outbox::{Delivery, Message, News, Outbox, Settled, WorkTree};
 pub use pinned::{ChangedFiles, PinnedFile, PinnedRole, WeakerQuestion};
 pub use spending::{Spending, Spent};
 pub use stage::StageId;

@@ -10,23 +10,42 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Envelope, Event, Pause, RunEnd};
-use crate::contract::{EscalationTrigger, ExecutionId, Phase};
+use crate::contract::{EscalationTrigger, ExecutionId, Phase, SessionId};
+use crate::system::process::Interrupt;
 
 /// The most messages that are kept; the oldest goes where one more comes.
 const MOST: usize = 16;
 
+/// What is told of a session that ended without saying why.
+const DIED: &str = "its process died: somebody killed it, or the machine went down";
+
 /// The messages of an execution.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outbox {
-    /// The commit of the work tree when the execution began; absent outside of a repository.
+    /// The work tree when the execution began.
+    #[serde(flatten)]
+    pub began: WorkTree,
+    /// The session whose death was noticed last, of which people are told once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<String>,
-    /// The work tree differed from that commit already.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub was_changed: bool,
+    pub death: Option<SessionId>,
     /// The messages that have not expired, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Message>,
+}
+
+/// A work tree as git tells it, to say later what changed in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkTree {
+    /// Its commit; absent before the first, and outside of a repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// It differs from that commit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub was_changed: bool,
+    /// The files that git does not know and does not ignore, by their names, each with what tells whether it was changed; absent
+    /// outside of a repository, where there are too many, and where an earlier program looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untracked: Option<BTreeMap<String, String>>,
 }
 
 /// Something that people are to be told.
@@ -56,7 +75,9 @@ pub enum News {
         /// Why.
         pause: Pause,
     },
-    /// Something could not be read or written.
+    /// Somebody had the run stopped, by SIGTERM, and it can be resumed later.
+    Terminated,
+    /// Something could not be read or written, or the process died.
     Failed {
         /// What, in one line.
         error: String,
@@ -83,7 +104,7 @@ impl News {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Completed => "completed",
-            Self::Paused { .. } => "paused",
+            Self::Paused { .. } | Self::Terminated => "paused",
             Self::Failed { .. } => "failed",
             Self::Escalated { .. } => "escalated",
         }
@@ -131,7 +152,9 @@ impl Outbox {
         match &envelope.event {
             // Whatever ended the session before, the run goes on.
             Event::SessionStarted { .. } => {
-                self.messages.retain(|message| !matches!(message.news, News::Paused { .. } | News::Failed { .. }));
+                let is_past =
+                    |news: &News| matches!(news, News::Paused { .. } | News::Terminated | News::Failed { .. });
+                self.messages.retain(|message| !is_past(&message.news));
             }
             Event::Resolved { escalation, .. } => self
                 .messages
@@ -140,6 +163,7 @@ impl Outbox {
             Event::WeakerWithdrawn => {
                 self.messages.retain(|message| !matches!(message.news, News::Escalated { .. }));
             }
+            Event::DeathNoticed { session } => self.death = Some(session.clone()),
             Event::Notified { means, failed, message: Some(id), again_at } => {
                 let message = self.messages.iter_mut().find(|message| message.id == *id);
                 let delivery = message.map(|message| message.deliveries.entry(means.clone()).or_default());
@@ -152,8 +176,8 @@ impl Outbox {
     }
 
     /// Begins with what the execution before has not told yet.
-    pub(super) fn open(&mut self, base: Option<&String>, was_changed: bool, carried: &[Message]) {
-        (self.base, self.was_changed) = (base.cloned(), was_changed);
+    pub(super) fn open(&mut self, began: &WorkTree, carried: &[Message]) {
+        self.began = began.clone();
         carried.iter().cloned().for_each(|message| self.push(message));
     }
 
@@ -183,6 +207,9 @@ fn news(event: &Event) -> Option<News> {
     Some(match event {
         Event::ExecutionCompleted => News::Completed,
         Event::SessionEnded { end: RunEnd::Paused { pause } } => News::Paused { pause: *pause },
+        // Whoever interrupts a run at its terminal knows of it.
+        Event::SessionEnded { end: RunEnd::Interrupted { by: Interrupt::Terminate } } => News::Terminated,
+        Event::DeathNoticed { .. } => News::Failed { error: DIED.to_owned() },
         Event::SessionEnded { end: RunEnd::Failed { error } } => News::Failed { error: error.clone() },
         Event::Escalated { number, report, reason, approval } => News::Escalated {
             number: *number,

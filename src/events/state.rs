@@ -232,6 +232,13 @@ impl State {
         self.pending.is_some() && self.weaker.as_ref().is_some_and(|question| !question.agreed)
     }
 
+    /// The session that works on it by what is recorded, and of whose death nobody was told. Where no process works, it died.
+    #[must_use]
+    pub fn untold_death(&self) -> Option<&SessionId> {
+        let last = self.sessions.last().filter(|_| self.is_at_work && self.status == RunStatus::Running)?;
+        (self.outbox.as_ref()?.death.as_ref() != Some(last)).then_some(last)
+    }
+
     /// The outage that keeps a phase waiting.
     #[must_use]
     pub fn outage_of(&self, phase: Phase) -> Option<&Outage> {

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use jiff::Timestamp;
+
 use super::{NotRecorded, PlanError};
 use crate::contract::{ExecutionId, Phase, PhaseExit, ResolutionAction};
 use crate::events::{PendingEscalation, State};
@@ -80,6 +82,16 @@ pub enum RunError {
         /// Where it stands.
         status: &'static str,
     },
+    /// The call that an answer is for does not wait for one.
+    #[error("call {named} waits for no answer{}; {}", was_answered(answered.as_ref()), waits_now(waits.as_ref()))]
+    AnotherCall {
+        /// The call that was named.
+        named: String,
+        /// What was answered to it, and when.
+        answered: Option<(ResolutionAction, Timestamp)>,
+        /// The call that waits, and what names it.
+        waits: Option<(String, PendingEscalation)>,
+    },
     /// The answer fits no question about a configuration: there is no phase in it that could be passed over.
     #[error("a question about a configuration waits for an answer, and {action} is none")]
     NotAnAnswer {
@@ -100,6 +112,17 @@ pub enum RunError {
         /// What the host said.
         source: io::Error,
     },
+}
+
+fn was_answered(answer: Option<&(ResolutionAction, Timestamp)>) -> String {
+    answer.map_or_else(String::new, |(action, at)| format!(": it was answered {at}, {action}"))
+}
+
+fn waits_now(waits: Option<&(String, PendingEscalation)>) -> String {
+    waits.map_or_else(
+        || "no call waits now".to_owned(),
+        |(id, call)| format!("the call that waits now is {id}, {} in {}: {}", call.trigger, call.phase, call.reason),
+    )
 }
 
 /// The phases of an execution with the exit of each, in one line.

@@ -52,8 +52,8 @@ pub use dispatch::{
 pub use error::RunError;
 pub use human::{
     AnswerLine, Awaited, Doing, Halted, LastFailure, LastOutput, Pending, PhaseLine, RESOLUTION, ResolutionDocument,
-    Resolved, Standing, Status, Vantage, WorkAtHand, ask_about_weaker, await_resolution_telling, halt, resolve, state,
-    status, stay_until_told,
+    Resolved, Standing, Status, Vantage, WorkAtHand, ask_about_weaker, await_resolution_telling, halt, notice_death,
+    resolve, state, status, stay_until_told,
 };
 pub use notify::{
     Answering, Call, Delivered, Deliverer, Morning, Outcome, Undelivered, carried, due, next_try, shell_word, tried,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Layout, StoreError, folder_name, make_folder};
+use super::{Layout, StoreError, make_folder};
 use crate::contract::{ExecutionId, Phase};
 
 /// Puts what lies in the workspace of an execution that is over aside. Nothing is deleted.
@@ -13,7 +13,7 @@ use crate::contract::{ExecutionId, Phase};
 /// # Panics
 /// Never: an endless sequence of names has a free one.
 pub fn archive(layout: &Layout, execution: Option<&ExecutionId>) -> Result<(), StoreError> {
-    let named = execution.map_or_else(|| "unnamed".to_owned(), folder_name);
+    let named = execution.map_or_else(|| "unnamed".to_owned(), ExecutionId::file_name);
     let candidates = (1_u32..).map(|n| layout.archived(&if n == 1 { named.clone() } else { format!("{named}.{n}") }));
     let there = |path: PathBuf| layout.disk().kind(&path).is_some();
     let mut free = candidates.filter(|folder| !there(folder.join("run.yaml")) && !there(folder.join("logs")));
@@ -37,7 +37,7 @@ pub fn archive(layout: &Layout, execution: Option<&ExecutionId>) -> Result<(), S
 /// # Errors
 /// [`StoreError`].
 pub fn remove_archive(layout: &Layout, execution: &ExecutionId) -> Result<(), StoreError> {
-    let named = folder_name(execution);
+    let named = execution.file_name();
     for folder in layout.disk().list(&layout.archive())? {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let number = name.strip_prefix(&named).and_then(|behind| behind.strip_prefix('.'));

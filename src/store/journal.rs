@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::{Durability, Head, Recorded, RunStore, StoreError};
 use crate::contract::ExecutionId;
 use crate::events::{AgentActivity, EVENT_VERSION, Envelope, Event, RunEnd, State};
+use crate::system::process::Interrupt;
 
 /// The state of an execution, in the hand of its owner.
 #[derive(Debug)]
@@ -135,9 +136,12 @@ impl Journal {
     }
 }
 
+/// An end that people are told of, although a signal asked for it.
+const TERMINATED: RunEnd = RunEnd::Interrupted { by: Interrupt::Terminate };
+
 /// What has to survive a power cut before anything follows from it: that an attempt begins, that it is tried again, that a
-/// phase is concluded, what a human was asked and answered, the session of an agent, that a session could not go on, and that somebody took a
-/// message. The rest goes to the disk with the next of these.
+/// phase is concluded, what a human was asked and answered, the session of an agent, that a session could not go on, that people are told of an end, and that
+/// somebody took a message. The rest goes to the disk with the next of these.
 pub(super) fn durability(event: &Event) -> Durability {
     let lasts = matches!(
         event,
@@ -152,7 +156,8 @@ pub(super) fn durability(event: &Event) -> Durability {
             | Event::OutageMet(_)
             | Event::Escalated { .. }
             | Event::Resolved { .. }
-            | Event::SessionEnded { end: RunEnd::Paused { .. } | RunEnd::Failed { .. } }
+            | Event::SessionEnded { end: RunEnd::Paused { .. } | RunEnd::Failed { .. } | TERMINATED }
+            | Event::DeathNoticed { .. }
             | Event::Notified { failed: None, message: Some(_), .. }
             | Event::CheckpointAdopted { .. }
             | Event::PhaseReopened { .. }

@@ -73,7 +73,7 @@ impl Layout {
     /// `.loa-checkpoint/escalations/<execution>-<n>.<extension>`.
     #[must_use]
     pub fn escalation(&self, execution: &ExecutionId, number: u32, extension: &str) -> PathBuf {
-        self.escalations().join(format!("{}-{number}.{extension}", folder_name(execution)))
+        self.escalations().join(format!("{}.{extension}", execution.call(number)))
     }
 
     /// `.loa-run/`.
@@ -122,26 +122,5 @@ impl Layout {
     #[must_use]
     pub fn archived(&self, name: &str) -> PathBuf {
         self.archive().join(name)
-    }
-}
-
-/// An execution's id as the name of a file or folder: others may choose ids with any characters.
-#[must_use]
-pub fn folder_name(execution: &ExecutionId) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
-    let name: String = execution.as_str().chars().take(100).map(plain).collect();
-    if name.starts_with('.') { format!("_{name}") } else { name }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_id_cannot_lead_out_of_the_folder() {
-        let id = |text: &str| ExecutionId::new(text).expect("not empty");
-        for (text, name) in [("exec-20260131-abc123", "exec-20260131-abc123"), ("../x", "_.._x"), ("a/b c", "a_b_c")] {
-            assert_eq!(folder_name(&id(text)), name);
-        }
     }
 }

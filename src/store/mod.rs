@@ -41,7 +41,7 @@ pub use format::{StoreError, to_yaml};
 pub use format1::{Earlier, archived_format1, read_format1, retire_format1};
 pub use halt::{forget_halt, is_halt_requested, request_halt};
 pub use journal::Journal;
-pub use layout::{Layout, folder_name};
+pub use layout::Layout;
 pub use memories::{forget_memories, write_memories};
 pub use observations::Observations;
 pub use operator::write_operator;

@@ -25,7 +25,6 @@ use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 use super::format::bytes;
-use super::layout::folder_name;
 use crate::contract::{ExecutionId, Phase};
 use crate::system::disk::{self, Disk, Kind};
 use crate::system::files::{self, FolderIdentity, Privacy};
@@ -261,7 +260,7 @@ impl Place {
     /// `runs/<execution>/`.
     #[must_use]
     pub fn run(&self, execution: &ExecutionId) -> PathBuf {
-        self.runs().join(folder_name(execution))
+        self.runs().join(execution.file_name())
     }
 
     /// `runs/<execution>/journal.jsonl`.

@@ -1,5 +1,6 @@
 //! What a git repository looks like now, to tell whether work changed anything. Read only, and no repository is fine.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Output;
 
@@ -85,6 +86,25 @@ pub fn is_changed(folder: &Path, except: &[&str]) -> bool {
     let how = ["diff-index", "--name-only", "--ignore-submodules=all", "HEAD", "--", "."];
     git(folder, &how.into_iter().chain(excluded.iter().map(String::as_str)).collect::<Vec<_>>())
         .is_some_and(|names| !names.is_empty())
+}
+
+/// The files that git does not know and does not ignore, by their names, each with what tells whether it was changed; `None`
+/// when there is no repository or no git, and where there are more than `most`.
+#[must_use]
+pub fn untracked(folder: &Path, except: &[&str], most: usize) -> Option<BTreeMap<String, String>> {
+    let excluded: Vec<String> = except.iter().map(|path| format!(":(exclude){path}")).collect();
+    let how = ["ls-files", "--others", "--exclude-standard", "-z", "--", "."];
+    let names = git(folder, &how.into_iter().chain(excluded.iter().map(String::as_str)).collect::<Vec<_>>())?;
+    let names = String::from_utf8_lossy(&names);
+    let names: Vec<&str> = names.split('\0').filter(|name| !name.is_empty()).collect();
+    let stamped = |name: &str| (name.to_owned(), stamp(folder, name));
+    (names.len() <= most).then(|| names.into_iter().map(stamped).collect())
+}
+
+/// What tells whether a file was changed: its size in bytes, and behind a colon when it was written.
+#[must_use]
+pub fn stamp(folder: &Path, name: &str) -> String {
+    describe(folder, name.as_bytes())
 }
 
 /// Prints the names of the repository's filters, one a line, to be switched off by [`diffstat`].

@@ -64,13 +64,18 @@ fn from_file(path: &Path) -> Result<ResolutionDocument, Failure> {
 }
 
 /// Records the answer.
-pub(super) fn answer(here: &Here, resolution: &Resolution, args: &LoaRun) -> Result<ExitStatus, Failure> {
+pub(super) fn answer(
+    here: &Here,
+    resolution: &Resolution,
+    call: Option<&str>,
+    args: &LoaRun,
+) -> Result<ExitStatus, Failure> {
     // What must not be written down stands in the configuration; an answer without a word needs none.
     let redactor = match resolution.notes {
         Some(_) => bounds(here, &settings(here, args)?).redactor,
         None => Redactor::default(),
     };
-    let resolved = resolve(&here.layout, &here.place, resolution, &redactor).map_err(of_run)?;
+    let resolved = resolve(&here.layout, &here.place, resolution, call, &redactor).map_err(of_run)?;
     tell_what_is_left(here, args)?;
     if args.json {
         let resumable = resolved.resumable;

@@ -140,6 +140,10 @@ pub(super) enum Verb {
         /// A file with the keys action and notes
         #[arg(long, value_name = "FILE", conflicts_with = "action")]
         file: Option<PathBuf>,
+        /// The call that is answered, as the message or `loa-run status` names it; nothing is done where it is answered
+        /// already, or another one waits
+        #[arg(long, value_name = "ID")]
+        call: Option<String>,
         /// Why, for the record
         #[arg(long, value_name = "TEXT")]
         notes: Option<String>,
@@ -153,6 +157,10 @@ pub(super) enum Verb {
         /// Try everything at once that nobody has taken, also what was refused
         #[arg(long)]
         retry: bool,
+        /// Whom to tell, and where: those with whom an unfinished execution began, whatever was made of them since, or those
+        /// of the configuration that lies there now, this once
+        #[arg(long, value_enum, value_name = "WHICH", default_value_t, conflicts_with = "test")]
+        config: Which,
     },
     /// Print the configuration in force
     Config {
@@ -313,7 +321,8 @@ const NOTIFY_EXAMPLES: &str = "\
 Examples:
   loa-run notify --test                   whether the receivers can be reached
   loa-run notify                          deliver what is left, such as every five minutes
-  loa-run notify --retry                  once more, when an address was mended
+  loa-run notify --retry                  once more, when what refused was mended
+  loa-run notify --retry --config new     the same to the addresses that the configuration says now
 
 Exit codes: 0 nothing is left, 1 something is tried again later, 2 something was refused.";
 

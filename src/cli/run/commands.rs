@@ -18,7 +18,9 @@ use super::init::init;
 use super::journal::journal;
 use super::log::withhold;
 use super::logs::logs;
-use super::notify::{answering, listening, notify, tell, tell_of_failure, tell_what_is_left};
+use super::notify::{
+    answering, listening, notify, tell, tell_of_a_death, tell_of_failure, tell_what_is_left, try_receivers,
+};
 use super::pinned::Files;
 use super::refusal::{of_prompt, of_run};
 use super::report::{escalations, report};
@@ -98,6 +100,7 @@ pub(super) fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
             execute_and_wait(args, &here, request, *wait)
         }
         Verb::Resume { plan, remedy, config, weaker, wait } => {
+            tell_of_a_death(&here, args)?;
             let wish = Wish { plan: plan.as_deref(), which: *config, weaker: weaker.as_deref(), only_looks: false };
             let request = resumption(args, &here, wish, remedy.remedy()).or_else(|failure| {
                 // What it could not go on for may be a call that was just made.
@@ -109,10 +112,12 @@ pub(super) fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
         Verb::Status { watch } => show_status(&here, *watch, args),
         Verb::State => print_json(&state(&here.layout, &here.store).map_err(of_run)?).map(|()| ExitStatus::Success),
         Verb::Halt => ask_to_halt(&here, args),
-        Verb::Resolve { action, file, notes } => {
-            answer(&here, &resolution(*action, file.as_deref(), notes.as_deref())?, args)
+        Verb::Resolve { action, file, call, notes } => {
+            let resolution = resolution(*action, file.as_deref(), notes.as_deref())?;
+            answer(&here, &resolution, call.as_deref(), args)
         }
-        Verb::Notify { test, retry } => notify(&here, args, *test, *retry),
+        Verb::Notify { test: true, .. } => try_receivers(&here, args),
+        Verb::Notify { retry, config, .. } => notify(&here, args, *retry, *config),
         Verb::Logs { phase, attempt, follow } => logs(&here, *phase, *attempt, *follow, args.json),
         Verb::Doctor { plan, phases } => doctor((&here, None), plan.as_deref(), phases, args),
         Verb::Usage => usage(&settings(&here, args)?, here.layout.workspace(), args.json),
@@ -209,8 +214,8 @@ fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> R
     drop(terminal);
     let ended = ended.map_err(of_run);
     match &ended {
-        // Whoever interrupted a run knows of it, and wants to get away.
-        Ok(Ended { end: RunEnd::Interrupted { .. }, .. }) => {}
+        // Whoever interrupted a run at its terminal knows of it, and wants to get away.
+        Ok(Ended { end: RunEnd::Interrupted { by: Interrupt::Interrupt }, .. }) => {}
         Err(failure) if has_begun => tell_of_failure(here, deliverer, runtime, &failure.with_causes()),
         _ => tell(deliverer, runtime),
     }
@@ -232,5 +237,5 @@ fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> R
 }
 
 pub(super) fn call_json(call: &Call) -> serde_json::Value {
-    json!({ "trigger": call.trigger, "phase": call.phase, "reason": call.reason, "report": call.report.yaml })
+    json!({ "id": call.id, "trigger": call.trigger, "phase": call.phase, "reason": call.reason, "report": call.report.yaml })
 }

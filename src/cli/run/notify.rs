@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use super::args::LoaRun;
+use super::args::{LoaRun, Which};
 use super::commands::runtime;
 use super::given::{Here, bounds, settings, settings_again, settings_of_the_execution};
 use super::refusal::of_run;
@@ -16,7 +16,9 @@ use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::Settings;
 use crate::events::{Message, News};
-use crate::runner::{Answering, Delivered, Deliverer, Notification, Outcome, RunError, Undelivered, shell_word};
+use crate::runner::{
+    Answering, Delivered, Deliverer, Notification, Outcome, RunError, Undelivered, notice_death, shell_word,
+};
 use crate::store::StoreError;
 use crate::system::lock::LockError;
 use crate::system::process::Interrupts;
@@ -56,8 +58,10 @@ pub(super) fn tell(deliverer: Deliverer, runtime: &Runtime) {
     }
 }
 
-/// The same for a command that needs no configuration itself: where nothing is queued, none is read.
+/// The same for a command that needs no configuration itself: where nothing is queued, none is read. A session that died is
+/// told of, too.
 pub(super) fn tell_what_is_left(here: &Here, args: &LoaRun) -> Result<(), Failure> {
+    notice_a_death(here);
     let state = here.present().ok().flatten();
     if state.and_then(|state| state.outbox).is_none_or(|outbox| outbox.messages.is_empty()) {
         return Ok(());
@@ -67,6 +71,16 @@ pub(super) fn tell_what_is_left(here: &Here, args: &LoaRun) -> Result<(), Failur
         Err(failure) => say(format_args!("loa-run: nobody else was told: {}", failure.text())),
     }
     Ok(())
+}
+
+/// Tells of a session that died, before anybody goes on from it.
+pub(super) fn tell_of_a_death(here: &Here, args: &LoaRun) -> Result<(), Failure> {
+    if notice_a_death(here) { tell_what_is_left(here, args) } else { Ok(()) }
+}
+
+/// Whether a death is new. What keeps it from being recorded is for whoever works on the execution to complain about.
+fn notice_a_death(here: &Here) -> bool {
+    notice_death(&here.layout, &here.place).unwrap_or(false)
 }
 
 /// Tells of the error that ended a session.
@@ -121,14 +135,21 @@ pub(super) fn listen() -> Result<Interrupts, RunError> {
     interrupts.map_err(|source| RunError::Host { what: "listen for signals", source })
 }
 
-/// `loa-run notify`.
-pub(super) fn notify(here: &Here, args: &LoaRun, test: bool, retry: bool) -> Result<ExitStatus, Failure> {
-    if test {
-        return try_out(&deliverer(here, &settings(here, args)?), args.json);
-    }
+/// `loa-run notify --test`.
+pub(super) fn try_receivers(here: &Here, args: &LoaRun) -> Result<ExitStatus, Failure> {
+    try_out(&deliverer(here, &settings(here, args)?), args.json)
+}
+
+/// `loa-run notify`. A phase may have written the configuration that lies there now: only whoever types so has it say who hears.
+pub(super) fn notify(here: &Here, args: &LoaRun, retry: bool, which: Which) -> Result<ExitStatus, Failure> {
     let none = || RunError::NoExecution { workspace: here.layout.workspace().to_path_buf() };
     here.present()?.ok_or_else(none).map_err(of_run)?;
-    let queue = deliverer(here, &settings_again(here, args)?);
+    notice_a_death(here);
+    let settings = match which {
+        Which::Pinned => settings_again(here, args)?,
+        Which::New => settings(here, args)?,
+    };
+    let queue = deliverer(here, &settings);
     has_receivers(&queue)?;
     let delivered = run(queue, &runtime()?, retry).map_err(of_run)?;
     if args.json {

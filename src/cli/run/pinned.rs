@@ -141,11 +141,11 @@ impl Files {
         read.push(PinnedText { file: PinnedFile { role, path, sha256 }, text });
     }
 
-    /// The files that are not as they were pinned.
-    pub(super) fn changed(&self) -> Vec<&PinnedFile> {
-        let is_changed = |file: &&PinnedFile| read_now(&self.workspace, file).sha256 != file.sha256;
-        let files = self.pinned.iter().map(|pinned| &pinned.file);
-        files.filter(|file| file.role != PinnedRole::Environment).filter(is_changed).collect()
+    /// The files that are not as they were pinned, as they are now.
+    pub(super) fn changed(&self) -> Vec<PinnedFile> {
+        let files = self.pinned.iter().map(|pinned| &pinned.file).filter(|file| file.role != PinnedRole::Environment);
+        let now = files.map(|file| (file, read_now(&self.workspace, file)));
+        now.filter(|(began, now)| began.sha256 != now.sha256).map(|(_, now)| now).collect()
     }
 }
 

@@ -47,8 +47,8 @@ pub(super) fn of_run(error: RunError) -> Failure {
                     .to_owned(),
             ],
         ),
-        RunError::NothingToResolve { .. } => {
-            (ExitStatus::NoInput, vec!["`loa-run status` shows where it stands".to_owned()])
+        RunError::NothingToResolve { .. } | RunError::AnotherCall { .. } => {
+            (ExitStatus::NoInput, vec!["`loa-run status` shows where it stands, and the words that answer what waits".to_owned()])
         }
         RunError::NotAnAnswer { .. } => (
             ExitStatus::Usage,

@@ -12,7 +12,7 @@ use crate::cli::console::{print, sanitized};
 use crate::cli::{ExitStatus, Failure};
 use crate::report::run::{Call, RunReport, Seen, fold, html};
 use crate::runner::{RunError, story};
-use crate::store::{Layout, RunStore, folder_name};
+use crate::store::{Layout, RunStore};
 use crate::system::clock;
 use crate::system::files::{self, Privacy};
 
@@ -55,7 +55,7 @@ fn read(here: &Here, execution: Option<&str>) -> Result<RunReport, Failure> {
     let seen = Seen { now: clock::now().wall(), working: is_present && here.holder()?.is_some() };
     let id = &story.state.execution_id;
     // Logs of an earlier program lie in the workspace, beside what was put aside of it.
-    let folders = [here.place.logs(id), here.layout.archived(&folder_name(id)).join("logs"), here.layout.logs()];
+    let folders = [here.place.logs(id), here.layout.archived(&id.file_name()).join("logs"), here.layout.logs()];
     let count = if is_present { folders.len() } else { folders.len() - 1 };
     let folders: Vec<&Path> = folders[..count].iter().map(PathBuf::as_path).collect();
     Ok(fold(&story, &here.layout, &folders, seen))
@@ -103,7 +103,7 @@ pub(super) fn escalations(here: &Here, execution: Option<&str>, json: bool) -> R
 }
 
 fn write_call(text: &mut String, call: &Call, is_present: bool) -> std::fmt::Result {
-    writeln!(text, "{}  {}  {} in {}: {}", call.number, call.at, call.trigger, call.phase, call.reason)?;
+    writeln!(text, "{}  {}  {} in {}: {}", call.number, call.at, call.trigger.explained(), call.phase, call.reason)?;
     writeln!(text, "   report: {}", call.report.display())?;
     match &call.answer {
         Some(answer) => {
@@ -113,7 +113,11 @@ fn write_call(text: &mut String, call: &Call, is_present: bool) -> std::fmt::Res
         }
         None if !is_present => writeln!(text, "   was not answered before the execution was put aside"),
         None => {
-            writeln!(text, "   waits for an answer: loa-run resolve fix_and_resume    (or skip_phase, reset, abort)")
+            let id = &call.id;
+            writeln!(
+                text,
+                "   waits for an answer: loa-run resolve fix_and_resume --call {id}    (or skip_phase, reset, abort)"
+            )
         }
     }
 }

@@ -279,20 +279,25 @@ fn of_variables(names: &[String]) -> Option<String> {
 
 /// What to say of files that an execution does not go on with: their names, and which values of the configuration differ.
 /// The values themselves may be secrets.
-fn difference(changed: &[&PinnedFile], pinned: &Settings, now: Option<&Settings>) -> Option<String> {
+fn difference(changed: &[PinnedFile], pinned: &Settings, now: Option<&Settings>) -> Option<String> {
     if changed.is_empty() {
         return None;
     }
-    let names: Vec<String> = changed.iter().map(|file| file.path.display().to_string()).collect();
+    let names = |files: &[PinnedFile]| {
+        let names: Vec<String> = files.iter().map(|file| file.path.display().to_string()).collect();
+        (names.join(" and "), if names.len() == 1 { "is" } else { "are" })
+    };
+    let (gone, changed): (Vec<PinnedFile>, Vec<PinnedFile>) =
+        changed.iter().cloned().partition(|file| file.sha256.is_none());
     let keys = match now {
         Some(now) => keys_that_differ(&pinned.explain(), &now.explain()),
         None => " (what it says now is not valid)".to_owned(),
     };
-    let (names, is) = (names.join(" and "), if names.len() == 1 { "is" } else { "are" });
-    Some(format!(
-        "{names} {is} not what this execution began with{keys}: it goes on with what it began with. `loa-run resume --config new` \
-         takes the new one"
-    ))
+    let ((gone_names, gone_is), (names, is)) = (names(&gone), names(&changed));
+    let gone = (!gone.is_empty()).then(|| format!("{gone_names} {gone_is} not there any more"));
+    let changed = (!changed.is_empty()).then(|| format!("{names} {is} not what this execution began with{keys}"));
+    let what = gone.into_iter().chain(changed).collect::<Vec<_>>().join(", and ");
+    Some(format!("{what}: it goes on with what it began with. `loa-run resume --config new` takes what lies there now"))
 }
 
 fn keys_that_differ(before: &[Explained], now: &[Explained]) -> String {

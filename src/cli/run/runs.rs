@@ -19,20 +19,28 @@ const DAY: Duration = Duration::from_hours(24);
 /// Lists them, oldest first.
 pub(super) fn runs(here: &Here, json: bool) -> Result<ExitStatus, Failure> {
     let known = here.store.executions().map_err(|error| of_run(error.into()))?;
+    let works = here.holder()?.is_some();
     if json {
         let folder = here.place.folder();
-        let runs: Vec<Value> = known.iter().map(as_json).collect();
+        let runs: Vec<Value> = known.iter().map(|summary| as_json(summary, works)).collect();
         return print_json(&json!({ "state": folder, "runs": runs })).map(|()| ExitStatus::Success);
     }
-    let text = if known.is_empty() { "no execution yet; `loa-run run` begins one\n".to_owned() } else { lines(&known) };
+    let text =
+        if known.is_empty() { "no execution yet; `loa-run run` begins one\n".to_owned() } else { lines(&known, works) };
     print(&text).map(|()| ExitStatus::Success)
 }
 
-fn as_json(summary: &Summary) -> Value {
+/// Where it stands, in a word; `None` where nobody can read that. What is not over, and what nobody works on, died.
+fn status(summary: &Summary, works: bool) -> Option<&'static str> {
+    let died = summary.status == Some(RunStatus::Running) && !(works && summary.is_current);
+    if died { Some("died") } else { summary.status.map(RunStatus::as_str) }
+}
+
+fn as_json(summary: &Summary, works: bool) -> Value {
     json!({
         "execution_id": summary.execution,
         "present": summary.is_current,
-        "status": summary.status,
+        "status": status(summary, works),
         "never_started": summary.was_never_started(),
         "started_at": summary.started_at,
         "updated_at": summary.updated_at,
@@ -40,14 +48,14 @@ fn as_json(summary: &Summary) -> Value {
     })
 }
 
-fn lines(summaries: &[Summary]) -> String {
-    summaries.iter().fold(String::new(), |text, summary| text + &line(summary) + "\n")
+fn lines(summaries: &[Summary], works: bool) -> String {
+    summaries.iter().fold(String::new(), |text, summary| text + &line(summary, works) + "\n")
 }
 
-fn line(summary: &Summary) -> String {
+fn line(summary: &Summary, works: bool) -> String {
     let mark = if summary.is_current { "*" } else { " " };
     let size = summary.bytes.div_ceil(1024);
-    let status = summary.status.map_or("unreadable", RunStatus::as_str);
+    let status = status(summary, works).unwrap_or("unreadable");
     let status = if summary.was_never_started() { "never started" } else { status };
     format!("{mark} {}  {status:<11} {} to {}  {size} KiB", summary.execution, summary.started_at, summary.updated_at)
 }
@@ -73,13 +81,15 @@ pub(super) fn prune(
             remove_archive(&here.layout, &summary.execution).map_err(failed)?;
         }
     }
+    // Those that are removed are none that anybody works on.
+    let works = false;
     let bytes: u64 = gone.iter().map(|summary| summary.bytes).sum();
     if json {
-        let removed: Vec<Value> = gone.iter().map(as_json).collect();
+        let removed: Vec<Value> = gone.iter().map(|summary| as_json(summary, works)).collect();
         print_json(&json!({ "dry_run": dry_run, "removed": removed, "bytes": bytes }))?;
     } else {
         let verb = if dry_run { "would remove" } else { "removed" };
-        let lines = lines(&gone);
+        let lines = lines(&gone, works);
         print(&format!("{lines}{verb} {} of {} executions, {} KiB\n", gone.len(), known.len(), bytes.div_ceil(1024)))?;
     }
     Ok(ExitStatus::Success)

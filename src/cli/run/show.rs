@@ -135,23 +135,34 @@ fn write_past(text: &mut String, status: &Status) -> std::fmt::Result {
 /// What waits for an answer.
 fn write_pending(text: &mut String, status: &Status) -> std::fmt::Result {
     if let Some(pending) = &status.pending {
-        writeln!(text, "\nwaits for an answer: {} in {}", pending.trigger, pending.phase)?;
+        writeln!(text, "\nwaits for an answer: {} in {}", pending.trigger.explained(), pending.phase)?;
         if !pending.reason.is_empty() {
             writeln!(text, "  reason: {}", pending.reason)?;
         }
         writeln!(text, "  report: {}", pending.report.display())?;
-        writeln!(text, "  answer: loa-run resolve fix_and_resume    (or skip_phase, reset, abort)")?;
+        writeln!(
+            text,
+            "  answer: loa-run resolve fix_and_resume --call {}    (or skip_phase, reset, abort)",
+            pending.id
+        )?;
         writeln!(text, "  go on:  loa-run resume")?;
     }
     Ok(())
 }
 
+/// Who delivers besides `loa-run notify`.
+const ALSO: &str = "and so do run, resume, resolve, halt and a service; commands that only read do not";
+
 pub(super) fn undelivered_line(left: &Undelivered) -> String {
     let Undelivered { receiver, event, .. } = left;
     let next = match (left.refused, left.again_at) {
-        (true, _) => "it is not tried again; when that is mended, `loa-run notify --retry`".to_owned(),
-        (false, Some(at)) => format!("later commands try again from {at} on, `loa-run notify` among them"),
-        (false, None) => "`loa-run notify` tries".to_owned(),
+        (true, _) => {
+            "it is not tried again; when that is mended, `loa-run notify --retry` tries the address that the run began \
+                      with, and `loa-run notify --retry --config new` the one that the configuration says now"
+                .to_owned()
+        }
+        (false, Some(at)) => format!("`loa-run notify` tries again from {at} on, {ALSO}"),
+        (false, None) => format!("`loa-run notify` tries, {ALSO}"),
     };
     let reason = left.reason.as_deref().unwrap_or("nobody has tried");
     let tries = match left.tries {
@@ -210,15 +221,16 @@ pub(super) fn status_line(status: &Status) -> String {
             Doing::Stopped => "nobody works on it",
         };
         let next = work.next_try.filter(|_| work.doing != Doing::Stopped);
-        let next = next.map(|next| format!(" until {next}")).unwrap_or_default();
+        let when = if work.doing == Doing::BackingOff { "at" } else { "until" };
+        let next = next.map(|next| format!(" {when} {next}")).unwrap_or_default();
         said.push(format!("{}, attempt {}: {doing}{next}", work.phase, work.attempt));
     }
     if let Some(failure) = &status.last_failure {
         said.push(format!("failed last: {}, attempt {}: {}", failure.phase, failure.attempt, failure.reason));
     }
     if let Some(pending) = &status.pending {
-        let (trigger, phase) = (pending.trigger, pending.phase);
-        said.push(format!("waits for an answer: {trigger} in {phase}: loa-run resolve fix_and_resume"));
+        let (trigger, phase, id) = (pending.trigger.explained(), pending.phase, &pending.id);
+        said.push(format!("waits for an answer: {trigger} in {phase}: loa-run resolve fix_and_resume --call {id}"));
     }
     sanitized(said.join("; "))
 }

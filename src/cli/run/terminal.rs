@@ -330,12 +330,13 @@ pub(super) fn span(duration: Duration) -> String {
 /// What a human is told: phase, trigger, report, and the commands that answer.
 pub(super) fn surfaced(call: &Call) -> String {
     format!(
-        "\n{RED}A human is needed{RED:#}: {} in phase {}\n  {}\n  report:  {}\n           {}\n  answer:  loa-run resolve fix_and_resume    (or skip_phase, reset, abort)\n  go on:   loa-run resume\n",
-        call.trigger,
+        "\n{RED}A human is needed{RED:#}: {} in phase {}\n  {}\n  report:  {}\n           {}\n  answer:  loa-run resolve fix_and_resume --call {}    (or skip_phase, reset, abort)\n  go on:   loa-run resume\n",
+        call.trigger.explained(),
         call.phase,
         call.reason,
         call.report.markdown.display(),
         call.report.yaml.display(),
+        call.id,
     )
 }
 

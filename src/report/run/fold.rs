@@ -145,6 +145,7 @@ fn call(number: u32, report: &EscalationReport, state: &State, layout: &Layout) 
     });
     let reason = context.suggested_actions.first().map_or("", String::as_str);
     Call {
+        id: report.execution_id.call(number),
         number,
         at: *timestamp,
         trigger: *trigger,

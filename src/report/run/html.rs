@@ -125,7 +125,7 @@ fn call_row(call: &Call) -> Markup {
         tr id=(call_anchor(call)) {
             td.num data-label="No." { (call.number) }
             td.num data-label="When" { (when(call.at)) }
-            td data-label="Why" { (call.trigger) }
+            td data-label="Why" { (call.trigger.explained()) }
             td data-label="Phase" { (call.phase) }
             td data-label="What happened" { (call.reason) br; code { (call.report.display()) } }
             td data-label="Answer" {
@@ -137,7 +137,10 @@ fn call_row(call: &Call) -> Markup {
                             br; span.lead title="phases can reach the state of the run, and could answer too" { "unguarded" }
                         }
                     }
-                    None => { span.badge.bad { "waits" } }
+                    None => {
+                        span.badge.bad { "waits" } br;
+                        code { "loa-run resolve fix_and_resume --call " (call.id) }
+                    }
                 }
             }
         }

@@ -241,6 +241,8 @@ pub struct OutageReport {
 /// A call for a human.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Call {
+    /// What names it, so that an answer is taken for no other.
+    pub id: String,
     /// Its number, from 1.
     pub number: u32,
     /// When.

@@ -8,8 +8,9 @@ use crate::diag::render::visible;
 use crate::events::FailedAttempt;
 use crate::policy::StageOutcome;
 
-/// The most characters of a stage's last words in a reason.
+/// The most characters of a stage's last words in a reason, and how many of them are the beginning of a line that is longer.
 const LAST_WORDS: usize = 400;
+const BEGINNING: usize = 150;
 
 /// What an attempt left when it ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,13 +103,18 @@ fn last_words(attempt: &Attempt) -> Option<String> {
     }
 }
 
-/// The last line, or its end where it is long: what went wrong stands there. A line that is written over, such as that of a
-/// progress bar, ends where it begins anew.
+/// The last line, or its beginning and its end where it is long: what went wrong stands at either. A line that is written over,
+/// such as that of a progress bar, ends where it begins anew.
 fn last_line(text: &str) -> Option<String> {
     // Colours and cursors are for the terminal of whoever wrote them, and not for those of its readers.
     let plain = anstream::adapter::strip_str(text).to_string();
     let line = plain.rsplit(['\n', '\r']).map(visible).find(|line| !line.trim().is_empty())?;
     let line = line.trim();
-    let too_many = line.chars().count().saturating_sub(LAST_WORDS);
-    Some(if too_many == 0 { line.to_owned() } else { line.chars().skip(too_many).collect() })
+    let length = line.chars().count();
+    if length <= LAST_WORDS {
+        return Some(line.to_owned());
+    }
+    let beginning = line.chars().take(BEGINNING).chain(" … ".chars());
+    let end = line.chars().skip(length - (LAST_WORDS - BEGINNING));
+    Some(beginning.chain(end).collect())
 }

@@ -90,11 +90,12 @@ impl Cause {
 #[must_use]
 pub fn call_human(state: &State, session: &SessionId, cause: &Cause, now: Timestamp) -> (u32, Event) {
     let number = state.escalations + 1;
-    let report = Box::new(report(state, session, cause, state.stamp(now)));
+    let id = state.execution_id.call(number);
+    let report = Box::new(report(state, (session, &id), cause, state.stamp(now)));
     (number, Event::Escalated { number, report, reason: cause.reason.clone(), approval: cause.approval })
 }
 
-fn report(state: &State, session: &SessionId, cause: &Cause, now: Timestamp) -> EscalationReport {
+fn report(state: &State, (session, id): (&SessionId, &str), cause: &Cause, now: Timestamp) -> EscalationReport {
     EscalationReport {
         execution_id: state.execution_id.clone(),
         session_id: session.clone(),
@@ -109,7 +110,7 @@ fn report(state: &State, session: &SessionId, cause: &Cause, now: Timestamp) -> 
         context: EscalationContext {
             last_decisions: last_decisions(state),
             remediation_attempts: state.counters.remediation_loops(),
-            suggested_actions: suggestions(state, cause),
+            suggested_actions: suggestions(state, cause, id),
         },
     }
 }
@@ -138,7 +139,7 @@ fn failures(state: &State, cause: &Cause) -> Vec<String> {
     failures.filter(|failure| !cause.reason.contains(failure)).collect()
 }
 
-fn suggestions(state: &State, cause: &Cause) -> Vec<String> {
+fn suggestions(state: &State, cause: &Cause, id: &str) -> Vec<String> {
     let unverified = unverified(state);
     let phase = cause.phase;
     let advice = match cause.trigger {
@@ -153,10 +154,10 @@ fn suggestions(state: &State, cause: &Cause) -> Vec<String> {
     let look = format!("look at what no gate has checked: {}", words.join(", "));
     let happened = [format!("what happened: {}", cause.reason)];
     let answers = [
-        "loa-run resolve fix_and_resume, then loa-run resume: the cause is mended, go on".to_owned(),
-        format!("loa-run resolve skip_phase, then loa-run resume: go on without {phase}"),
-        "loa-run resolve reset, then loa-run resume: start over".to_owned(),
-        "loa-run resolve abort: stop for good and keep what is there".to_owned(),
+        format!("loa-run resolve fix_and_resume --call {id}, then loa-run resume: the cause is mended, go on"),
+        format!("loa-run resolve skip_phase --call {id}, then loa-run resume: go on without {phase}"),
+        format!("loa-run resolve reset --call {id}, then loa-run resume: start over"),
+        format!("loa-run resolve abort --call {id}: stop for good and keep what is there"),
     ];
     let look = (!unverified.is_empty()).then_some(look);
     happened.into_iter().chain(failures(state, cause)).chain([advice]).chain(look).chain(answers).collect()

@@ -105,6 +105,9 @@ fn refused(last: &Attempt) -> Option<PhaseError> {
     })
 }
 
+/// What the summary of a phase begins with that was passed over; why stands behind it.
+pub const SKIPPED: &str = "SKIPPED: ";
+
 /// The checkpoint of a phase that is passed over: a success that says so, with the decision behind it.
 #[must_use]
 pub fn skipped(state: &State, phase: Phase, because: &str, now: Timestamp) -> Checkpoint {
@@ -120,7 +123,7 @@ pub fn skipped(state: &State, phase: Phase, because: &str, now: Timestamp) -> Ch
         phase,
         created_at: now,
         exit_code: PhaseExit::Success,
-        summary: format!("SKIPPED: {because}"),
+        summary: format!("{SKIPPED}{because}"),
         decisions: vec![decision],
         artifacts: Vec::new(),
         errors: Vec::new(),

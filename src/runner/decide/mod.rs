@@ -14,7 +14,7 @@ mod outage;
 pub use after::{concludes, ended};
 pub use attempt::{Attempt, Survey, Words};
 pub use call::{Cause, call_human};
-pub use checkpoint::{UNVERIFIED, skipped};
+pub use checkpoint::{SKIPPED, UNVERIFIED, skipped};
 pub use live::{Live, Running, Stop};
 pub use outage::outage;
 

@@ -354,7 +354,8 @@ fn last_words_are_those_of_either_stream_of_the_gate_or_of_the_agent() {
     let began = state(&[Phase::Design], vec![started(Phase::Design, 1)]);
     let words = |stdout: &str, stderr: &str| Words { stdout: stdout.to_owned(), stderr: stderr.to_owned() };
     let late = Err(Stop::Late(Duration::from_secs(3)));
-    let (dots, shown) = (format!("{}disk full", ".".repeat(1000)), format!("exit 1: {}disk full", ".".repeat(391)));
+    let long = |dots| format!("Error: {}disk full", ".".repeat(dots));
+    let (dots, shown) = (long(1000), format!("exit 1: {} … {}disk full", &long(1000)[..150], ".".repeat(241)));
     let with = |end, words, in_gate, said: Option<&str>| Attempt {
         words,
         in_gate,

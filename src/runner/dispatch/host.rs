@@ -14,7 +14,7 @@ use super::Listener;
 use super::memory;
 use super::ports::{Ports, Start};
 use crate::contract::{ExecutionId, OperatorRecord, Phase, SessionId};
-use crate::events::{ChangedFiles, Envelope, Event, Observation, State};
+use crate::events::{ChangedFiles, Envelope, Event, Observation, State, WorkTree};
 use crate::policy::StageOutcome;
 use crate::runner::agent::TICK;
 use crate::runner::changed_files::since_the_start;
@@ -29,6 +29,9 @@ use crate::system::clock::{self, Moment};
 use crate::system::guard::Guard;
 use crate::system::service_manager::ServiceManager;
 use crate::system::{git, orphans, sweep};
+
+/// The most files that git does not know of which it is recorded that they were there at the start.
+const MOST_UNTRACKED: usize = 2_000;
 
 /// This host.
 pub(super) struct Host<'a> {
@@ -195,9 +198,11 @@ impl Ports for Host<'_> {
         since_the_start(self.layout.workspace(), &state.pinned, &self.bounds.protects)
     }
 
-    fn base(&mut self) -> Option<(String, bool)> {
+    fn work_tree(&mut self) -> WorkTree {
         let folder = self.layout.workspace();
-        Some((git::head(folder)?, git::is_changed(folder, Layout::OWN)))
+        let base = git::head(folder);
+        let was_changed = base.is_some() && git::is_changed(folder, Layout::OWN);
+        WorkTree { base, was_changed, untracked: git::untracked(folder, Layout::OWN, MOST_UNTRACKED) }
     }
 
     fn operator(&mut self) -> OperatorRecord {

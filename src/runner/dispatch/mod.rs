@@ -343,7 +343,8 @@ impl<P: Ports> Dispatcher<P> {
     pub(super) fn failed(&mut self, error: RunError) -> RunError {
         self.journal.say_ending();
         if !matches!(error, RunError::Store(StoreError::Superseded { .. })) {
-            let _ = self.record(Event::SessionEnded { end: RunEnd::Failed { error: in_one_line(&error) } });
+            let ended = Event::SessionEnded { end: RunEnd::Failed { error: in_one_line(&error) } };
+            let _ = self.record_all(super::decide::charge(&self.live).into_iter().chain([ended]).collect());
         }
         error
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::contract::{ExecutionId, OperatorRecord, Phase, SessionId};
-use crate::events::{ChangedFiles, Envelope, Observation, State};
+use crate::events::{ChangedFiles, Envelope, Observation, State, WorkTree};
 use crate::runner::RunError;
 use crate::runner::decide::{Attempt, Stop, Survey};
 use crate::system::clock::Moment;
@@ -76,9 +76,8 @@ pub trait Ports {
     /// The files that are not as the execution began with them.
     fn changed_files(&mut self, state: &State) -> ChangedFiles;
 
-    /// The commit of the work tree, and whether the tree differs from it already; `None` outside of a repository, and before
-    /// the first.
-    fn base(&mut self) -> Option<(String, bool)>;
+    /// The work tree as it is now.
+    fn work_tree(&mut self) -> WorkTree;
 
     /// Who operates.
     fn operator(&mut self) -> OperatorRecord;

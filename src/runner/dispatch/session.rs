@@ -132,8 +132,8 @@ impl<P: Ports> Dispatcher<P> {
         if self.journal.state().outbox.is_some() {
             return Ok(());
         }
-        let (base, was_changed) = self.ports.base().unzip();
-        self.record(Event::OutboxOpened { base, was_changed: was_changed.unwrap_or(false), carried })
+        let began = self.ports.work_tree();
+        self.record(Event::OutboxOpened { began, carried })
     }
 
     /// Takes files for this execution, which goes on with them. First their texts: an event never names one that is not kept.

@@ -2,7 +2,7 @@
 
 use super::resolve::owned;
 use crate::contract::{EscalationTrigger, ExecutionId};
-use crate::events::{Event, RunStatus};
+use crate::events::{Event, RunStatus, WorkTree};
 use crate::runner::decide::{Cause, call_human};
 use crate::runner::session::new_session;
 use crate::runner::{Call, RunError};
@@ -60,11 +60,11 @@ fn halt_idle(layout: &Layout, (mut journal, place): (Journal, Place)) -> Result<
     let now = clock::now().wall();
     let (number, event) = call_human(state, &session, &cause, now);
     // First, where an earlier program began it: what follows is told.
-    let opened = journal.state().outbox.is_none().then(|| Event::OutboxOpened {
-        base: None,
-        was_changed: false,
-        carried: Vec::new(),
-    });
+    let opened = journal
+        .state()
+        .outbox
+        .is_none()
+        .then(|| Event::OutboxOpened { began: WorkTree::default(), carried: Vec::new() });
     journal.record_all(now, opened.into_iter().chain([event]).collect(), &mut |_, _| {})?;
     let state = journal.state();
     write_report(layout, state.reports.get(&number).expect("the event that was journaled holds it"), number)?;

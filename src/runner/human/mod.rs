@@ -3,6 +3,7 @@
 //! All of it is done by other processes than the one that works, and through the journal alone.
 
 mod awaiting;
+mod death;
 mod halt;
 mod resolution_file;
 mod resolve;
@@ -11,6 +12,7 @@ mod weaker_question;
 mod work;
 
 pub use awaiting::{Awaited, await_resolution_telling, stay_until_told};
+pub use death::notice_death;
 pub use halt::{Halted, halt};
 pub use resolution_file::{RESOLUTION, ResolutionDocument};
 pub use resolve::{Resolved, resolve};

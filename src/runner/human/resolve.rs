@@ -1,7 +1,7 @@
 //! A human's answer to an escalation (Escalation Handling: `Resolution`).
 
 use crate::contract::{ExecutionId, Phase, Resolution, ResolutionAction};
-use crate::events::Event;
+use crate::events::{Event, State};
 use crate::policy::Redactor;
 use crate::runner::RunError;
 use crate::runner::decide::skipped;
@@ -20,7 +20,8 @@ pub struct Resolved {
     pub resumable: bool,
 }
 
-/// Records the answer durably, without what the redactor takes out of its notes; `resume` then goes on.
+/// Records the answer durably, without what the redactor takes out of its notes; `resume` then goes on. Where a `call` is
+/// named, the answer is for that one alone.
 ///
 /// # Errors
 /// [`RunError`]: a run still works here, nothing waits for an answer or for this one, or something cannot be read or written.
@@ -28,12 +29,16 @@ pub fn resolve(
     layout: &Layout,
     place: &Place,
     resolution: &Resolution,
+    call: Option<&str>,
     redactor: &Redactor,
 ) -> Result<Resolved, RunError> {
     let notes = resolution.notes.as_deref().map(|notes| redactor.text(notes));
     let resolution = Resolution { notes, ..resolution.clone() };
     let (mut journal, place) = owned(layout, place)?;
     let state = journal.state();
+    if let Some(named) = call {
+        is_what_waits(state, named)?;
+    }
     let Some(pending) = state.pending.clone() else {
         let (execution, status) = (state.execution_id.clone(), state.status.as_str());
         return Err(RunError::NothingToResolve { execution, status });
@@ -55,6 +60,20 @@ pub fn resolve(
     }
     let execution = journal.execution().clone();
     Ok(Resolved { execution, phase, resumable: action != ResolutionAction::Abort })
+}
+
+/// Refuses an answer to a call that does not wait: what waits now was asked later, and may be something else.
+fn is_what_waits(state: &State, named: &str) -> Result<(), RunError> {
+    let id = |number| state.execution_id.call(number);
+    if state.pending.as_ref().is_some_and(|pending| id(pending.number) == named) {
+        return Ok(());
+    }
+    let answered = state.resolutions.iter().rfind(|answer| id(answer.escalation) == named);
+    Err(RunError::AnotherCall {
+        named: named.to_owned(),
+        answered: answered.map(|answer| (answer.resolution.action, answer.at)),
+        waits: state.pending.as_ref().map(|pending| (id(pending.number), pending.clone())),
+    })
 }
 
 /// The journal of the workspace's execution, in our hand, and where it lies. An execution of format 1 is taken over.

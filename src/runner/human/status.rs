@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::work::{LastFailure, LastOutput, Standing, WorkAtHand};
+use super::work::{LastFailure, LastOutput, Standing, WorkAtHand, uncharged};
 use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress, ResolutionAction};
 use crate::events::{
     ApprovalState, ChangedFiles, Envelope, Event, Outage, Pause, PinnedFile, RecordedResolution, RunEnd, RunStatus,
@@ -36,7 +36,7 @@ pub struct Status {
     pub process: Option<Holder>,
     /// When it began.
     pub started_at: Timestamp,
-    /// Time in which stages ran or backed off, in milliseconds, as of the last write.
+    /// Time in which stages ran or backed off, in milliseconds, until now.
     pub elapsed_ms: u64,
     /// How much of that it may have in all, in milliseconds; absent where its configuration cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,6 +128,8 @@ impl From<&RecordedResolution> for AnswerLine {
 /// A report that waits for an answer.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pending {
+    /// What names it, so that an answer is taken for no other.
+    pub id: String,
     /// Why.
     pub trigger: EscalationTrigger,
     /// Where.
@@ -172,6 +174,8 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         _ => &[],
     };
     let process = store.holder()?;
+    let unwritten = if process.is_some() { uncharged(envelopes, from.now) } else { Duration::ZERO };
+    let elapsed = state.counters.elapsed() + unwritten;
     let mut work = WorkAtHand::of(&state, envelopes, process.is_some());
     let standing =
         Standing::of(state.status, process.is_some(), work.as_ref().map(|work| work.doing), from.has_service);
@@ -192,13 +196,16 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
     // What the file says is newer; what is wrong with it is for whoever needs it to complain about.
     let context = read_context_state(layout).ok().flatten().map(|state| state.current_tokens);
     let report = |number| report_paths(layout, &state.execution_id, number).yaml;
+    let id = |number| state.execution_id.call(number);
+    let answer = |number, word: &str| format!("loa-run resolve {word} --call {}", id(number));
     let pending = state.pending.as_ref().map(|pending| Pending {
+        id: id(pending.number),
         trigger: pending.trigger,
         phase: pending.phase,
         report: report(pending.number),
         reason: pending.reason.clone(),
         approval: state.deploy == ApprovalState::Asked,
-        answers: ResolutionAction::WORDS.iter().map(|word| format!("loa-run resolve {word}")).collect(),
+        answers: ResolutionAction::WORDS.iter().map(|word| answer(pending.number, word)).collect(),
     });
     // Whoever works on it delivers it.
     let undelivered = if process.is_some() { Vec::new() } else { undelivered(&state, from.receivers) };
@@ -209,7 +216,7 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         standing,
         process,
         started_at: state.started_at,
-        elapsed_ms: u64::try_from(state.counters.elapsed().as_millis()).unwrap_or(u64::MAX),
+        elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
         limit_ms: from.limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)),
         remediation_loops: state.counters.remediation_loops(),
         context_tokens: context.or(state.context_tokens).filter(|tokens| *tokens > 0),

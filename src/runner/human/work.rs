@@ -1,6 +1,7 @@
 //! What is being done at this moment, and whether anybody has to do anything about it. Pure, but for the end of a log.
 
 use std::path::Path;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -138,6 +139,30 @@ impl LastOutput {
     }
 }
 
+/// The time until now that counts towards the limit of the run and is not journaled yet, as the events tell it: an attempt runs, or
+/// a pause lasts. A wait for a provider is nobody's time.
+pub(super) fn uncharged(envelopes: &[Envelope], now: Timestamp) -> Duration {
+    let between = |from: Timestamp, to: Timestamp| Duration::try_from(to.duration_since(from)).unwrap_or_default();
+    let (mut sum, mut since, mut is_out) = (Duration::ZERO, None, false);
+    for Envelope { at, event, .. } in envelopes {
+        match event {
+            Event::SessionStarted { .. } | Event::SessionEnded { .. } => {
+                (sum, since, is_out) = (Duration::ZERO, None, false)
+            }
+            Event::TimeCharged { .. } => (sum, since) = (Duration::ZERO, since.map(|_| *at)),
+            Event::AttemptEnded { .. } | Event::LimitReached { .. } | Event::OutageMet(_) => {
+                sum += since.take().map(|since| between(since, *at)).unwrap_or_default();
+                is_out = matches!(event, Event::OutageMet(_));
+            }
+            Event::OutageOver { .. } => (since, is_out) = (Some(*at), false),
+            Event::AttemptStarted { .. } | Event::BackedOff { .. } => since = since.or((!is_out).then_some(*at)),
+            Event::Agent { agent: AgentActivity::Attempt { .. }, .. } => since = since.or((!is_out).then_some(*at)),
+            _ => {}
+        }
+    }
+    sum + since.map(|since| between(since, now)).unwrap_or_default()
+}
+
 /// Until when a provider's limit is waited for, where that is the newest that is known of the agent.
 fn limit(envelopes: &[Envelope]) -> Option<Timestamp> {
     envelopes.iter().rev().find_map(|envelope| match &envelope.event {
@@ -197,6 +222,19 @@ mod tests {
         }
     }
 
+    fn outage() -> Event {
+        Event::OutageMet(Outage {
+            phase: Phase::Design,
+            reason: "no network".to_owned(),
+            since: Timestamp::UNIX_EPOCH,
+            probe: 1,
+            pause: Waiting { not_before: Timestamp::MAX, delay_ms: 5 },
+            waited_ms: 5,
+            until: Timestamp::MAX,
+            answered: None,
+        })
+    }
+
     #[test]
     fn what_a_phase_does_follows_from_its_newest_events() {
         let limit = || Event::LimitReached { phase: Phase::Design, until: Timestamp::MAX };
@@ -210,18 +248,6 @@ mod tests {
             },
         };
         let over = || Event::OutageOver { phase: Phase::Design };
-        let outage = || {
-            Event::OutageMet(Outage {
-                phase: Phase::Design,
-                reason: "no network".to_owned(),
-                since: Timestamp::UNIX_EPOCH,
-                probe: 1,
-                pause: Waiting { not_before: Timestamp::MAX, delay_ms: 5 },
-                waited_ms: 5,
-                until: Timestamp::MAX,
-                answered: None,
-            })
-        };
         let until = Some(Timestamp::MAX);
         for (events, works, expected) in [
             (vec![started(1)], true, Some((1, Doing::Running, None))),
@@ -238,6 +264,46 @@ mod tests {
             let (state, envelopes) = told(events);
             let work = WorkAtHand::of(&state, &envelopes, works);
             assert_eq!(work.map(|work| (work.attempt, work.doing, work.next_try)), expected, "{envelopes:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_journaled_yet_counts_while_an_attempt_runs_or_a_pause_lasts() {
+        let limit = || Event::LimitReached { phase: Phase::Design, until: Timestamp::MAX };
+        let charged = || Event::TimeCharged { elapsed_ms: 1 };
+        let asked = || Event::Agent {
+            phase: Phase::Design,
+            agent: AgentActivity::Attempt {
+                number: 2,
+                backend: "claude".to_owned(),
+                begins: Begins::New,
+                session: None,
+            },
+        };
+        let over = || Event::OutageOver { phase: Phase::Design };
+        // Each event comes ten seconds after the one before, and is looked at ten seconds after the last.
+        for (events, seconds) in [
+            (vec![], 0),
+            (vec![started(1)], 10),
+            (vec![started(1), asked()], 20),
+            (vec![started(1), charged()], 10),
+            (vec![started(1), ended(PhaseExit::Success)], 10),
+            (vec![started(1), ended(PhaseExit::Retry), paused()], 20),
+            (vec![started(1), ended(PhaseExit::Retry), charged(), paused(), started(2)], 20),
+            (vec![started(1), limit()], 10),
+            (vec![started(1), limit(), asked()], 20),
+            (vec![started(1), outage()], 10),
+            (vec![started(1), outage(), asked()], 10),
+            (vec![started(1), outage(), asked(), over()], 20),
+            (vec![started(1), Event::SessionEnded { end: crate::events::RunEnd::Escalated }], 0),
+        ] {
+            let (_, mut envelopes) = told(events);
+            let at = |number: usize| {
+                Timestamp::UNIX_EPOCH + SignedDuration::from_secs(10 * i64::try_from(number).expect("few"))
+            };
+            envelopes.iter_mut().enumerate().for_each(|(number, envelope)| envelope.at = at(number));
+            let found = uncharged(&envelopes, at(envelopes.len()));
+            assert_eq!(found, Duration::from_secs(seconds), "{envelopes:?}");
         }
     }
 

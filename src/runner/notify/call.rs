@@ -7,6 +7,8 @@ use crate::store::{Layout, ReportPaths, report_paths};
 /// What a human is told first.
 #[derive(Debug, Clone)]
 pub struct Call {
+    /// What names it, so that an answer is taken for no other.
+    pub id: String,
     /// Why.
     pub trigger: EscalationTrigger,
     /// Where.
@@ -23,6 +25,7 @@ impl Call {
     pub fn pending(state: &State, layout: &Layout) -> Option<Self> {
         let pending = state.pending.as_ref()?;
         Some(Self {
+            id: state.execution_id.call(pending.number),
             trigger: pending.trigger,
             phase: pending.phase,
             reason: pending.reason.clone(),

@@ -1,5 +1,5 @@
 //! Delivers what is queued: to every receiver at once, under the lease, until nothing is left or the time is over. What was
-//! not taken is tried by the next command.
+//! not taken is tried by the next command that delivers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,28 +9,25 @@ use tokio::task::JoinSet;
 use super::morning::{Answering, Morning, Observed, logs_of};
 use super::outbox::{Outcome, Undelivered, due, next_try, tried, undelivered};
 use super::send::Sender;
+use super::work_tree::changed;
 use crate::events::{Message, News, State};
-use crate::runner::receivers::Notification;
+use crate::runner::receivers::{Notification, Receiver};
 use crate::runner::{Bounds, RunError};
-use crate::store::{FileStore, Journal, Layout, Place, RunStore, StoreError, Writer, clean, tail};
+use crate::store::{FileStore, Journal, Layout, Place, RunStore, StoreError, Writer, tail};
 use crate::system::clock::{self, Moment};
-use crate::system::git;
 use crate::system::lock::LockError;
-use crate::system::process::{Command, Interrupts, ProcessExit, capture};
+use crate::system::process::Interrupts;
 
 /// The longest that a run which has ended waits for anybody.
 const LONGEST: Duration = Duration::from_secs(10);
 /// The pauses after which it is looked again for what is due.
 const SHORTEST: Duration = Duration::from_millis(200);
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
-/// How long git may take to say what changed.
-const LOOK: Duration = Duration::from_secs(2);
-/// The most bytes of what git says.
-const SAID: usize = 256 * 1024;
-/// How long a line of that may be.
-const LINE: usize = 120;
 /// How many lines of a log are told.
 const LINES: usize = 30;
+
+/// A message that was given to a receiver, and what became of that.
+type Try = (Message, String, Outcome);
 
 /// Delivers the messages of a workspace's execution.
 #[derive(Debug, Clone)]
@@ -88,12 +85,14 @@ impl Deliverer {
         let Some(recorded) = store.current()? else { return Ok(Delivered::default()) };
         let mut journal = Journal::resume(Box::new(store), &recorded)?;
         let mut delivered = Delivered::default();
-        self.rounds(&mut journal, insists, &mut interrupts, &mut delivered).await?;
+        self.tries(&mut journal, insists, &mut interrupts, &mut delivered).await?;
         delivered.left = undelivered(journal.state(), receivers);
         Ok(delivered)
     }
 
-    async fn rounds(
+    /// Gives each message that is due to each of its receivers, and journals what becomes of each. Every receiver has a clock of its
+    /// own: one that takes long keeps no other from being tried again.
+    async fn tries(
         &self,
         journal: &mut Journal,
         mut insists: bool,
@@ -102,63 +101,74 @@ impl Deliverer {
     ) -> Result<(), RunError> {
         let began = clock::now();
         let mut written = BTreeMap::new();
+        let mut tries: JoinSet<Try> = JoinSet::new();
+        // Who is being tried, and how many messages it is given.
+        let mut busy: BTreeMap<String, usize> = BTreeMap::new();
         loop {
-            let left = LONGEST.saturating_sub(clock::now().since(began));
+            let idle = self.notification.receivers.iter().filter(|receiver| !busy.contains_key(&receiver.name));
+            let idle: Vec<Receiver> = idle.cloned().collect();
             tokio::select! {
-                round = self.round(journal, insists, left, &mut written, delivered) => round?,
+                begun = self.begin(journal, &idle, (insists, began), &mut written, &mut tries) => {
+                    begun?.into_iter().for_each(|receiver| *busy.entry(receiver).or_default() += 1);
+                }
                 _ = interrupts.next() => return Ok(()),
             }
             insists = false;
-            let Some(pause) = self.pause(journal.state(), began) else { return Ok(()) };
+            let idle: Vec<Receiver> = idle.into_iter().filter(|receiver| !busy.contains_key(&receiver.name)).collect();
+            let pause = self.pause(journal.state(), &idle, began);
+            if tries.is_empty() && pause.is_none() {
+                return Ok(());
+            }
             tokio::select! {
-                () = tokio::time::sleep(pause) => {}
+                Some(ended) = tries.join_next() => {
+                    let Ok((message, receiver, outcome)) = ended else { continue };
+                    let now = clock::now().wall();
+                    journal.record(now, tried(&message, &receiver, &outcome, now, fastrand::f64()))?;
+                    busy.entry(receiver.clone()).and_modify(|messages| *messages -= 1);
+                    busy.retain(|_, messages| *messages > 0);
+                    if outcome == Outcome::Taken {
+                        delivered.taken.push((receiver, message.id));
+                    }
+                }
+                () = tokio::time::sleep(pause.unwrap_or_default()), if pause.is_some() => {}
                 _ = interrupts.next() => return Ok(()),
             }
         }
     }
 
     /// How long until something is tried again, where that is within the patience.
-    fn pause(&self, state: &State, began: Moment) -> Option<Duration> {
+    fn pause(&self, state: &State, receivers: &[Receiver], began: Moment) -> Option<Duration> {
         let now = clock::now();
-        let next = next_try(state, &self.notification.receivers)?;
+        let next = next_try(state, receivers)?;
         let pause = Duration::try_from(next.duration_since(now.wall())).unwrap_or_default();
         let patience = self.notification.patience.min(LONGEST);
         (now.since(began) + pause < patience).then_some(pause)
     }
 
-    /// Gives each message that is due to each of its receivers, all at once, and journals what becomes of each.
-    async fn round(
+    /// Begins to give each message that is due to each of these receivers; who is tried, once for each message.
+    async fn begin(
         &self,
-        journal: &mut Journal,
-        insists: bool,
-        left: Duration,
+        journal: &Journal,
+        receivers: &[Receiver],
+        (insists, began): (bool, Moment),
         written: &mut BTreeMap<String, Morning>,
-        delivered: &mut Delivered,
-    ) -> Result<(), RunError> {
-        let state = journal.state().clone();
-        let began = clock::now();
-        let mut tries = JoinSet::new();
-        for (message, receiver) in due(&state, &self.notification.receivers, began.wall(), insists) {
+        tries: &mut JoinSet<Try>,
+    ) -> Result<Vec<String>, RunError> {
+        let mut begun = Vec::new();
+        for (message, receiver) in due(journal.state(), receivers, clock::now().wall(), insists) {
             if !written.contains_key(&message.id) {
                 written.insert(message.id.clone(), self.write(journal, message).await?);
             }
             let (morning, receiver, sender) = (written[&message.id].clone(), receiver.clone(), self.sender.clone());
             let message = message.clone();
-            let time = left.saturating_sub(clock::now().since(began)).max(Duration::from_millis(1));
+            let time = LONGEST.saturating_sub(clock::now().since(began)).max(Duration::from_millis(1));
+            begun.push(receiver.name.clone());
             tries.spawn(async move {
                 let outcome = sender.send(&receiver, &morning, time).await;
                 (message, receiver.name, outcome)
             });
         }
-        while let Some(tried_one) = tries.join_next().await {
-            let Ok((message, receiver, outcome)) = tried_one else { continue };
-            let now = clock::now().wall();
-            journal.record(now, tried(&message, &receiver, &outcome, now, fastrand::f64()))?;
-            if outcome == Outcome::Taken {
-                delivered.taken.push((receiver, message.id));
-            }
-        }
-        Ok(())
+        Ok(begun)
     }
 
     /// The message, with what is seen now. One of an execution that is over is made of that one's journal.
@@ -178,32 +188,12 @@ impl Deliverer {
         });
         let (log_of, log) = log.map_or((None, Vec::new()), |(of, lines)| (Some(of), lines));
         // The tree of an execution that is over went on with the next one.
-        let base = state.outbox.as_ref().and_then(|outbox| outbox.base.as_deref()).filter(|_| is_present);
-        let changed = match base {
-            Some(base) => self.changed(base).await,
+        let began = state.outbox.as_ref().map(|outbox| &outbox.began).filter(|_| is_present);
+        let changed = match began {
+            Some(began) => changed(&self.layout, began).await,
             None => Vec::new(),
         };
         Ok(Morning::of(message, state, &self.layout, &self.answering, Observed { changed, log_of, log }))
-    }
-
-    /// What changed in the work tree since a commit, in a few lines; none where git does not say it soon.
-    async fn changed(&self, base: &str) -> Vec<String> {
-        let folder = self.layout.workspace();
-        let ask = async |command: Command| {
-            let captured = capture(&command, SAID, LOOK).await;
-            let said = || String::from_utf8_lossy(&captured.stdout).into_owned();
-            // A filter that is not configured is no failure: git says 1 then.
-            matches!(captured.exit, ProcessExit::Exited(0 | 1)).then(said)
-        };
-        let Some(filters) = ask(git::filters(folder)).await else { return Vec::new() };
-        let Some(stat) = ask(git::diffstat(folder, base, &filters, Layout::OWN)).await else { return Vec::new() };
-        let unknown = ask(git::unknown_files(folder, Layout::OWN)).await.unwrap_or_default();
-        let mut lines: Vec<String> = stat.lines().map(|line| clean(line.trim(), LINE)).collect();
-        let count = unknown.split('\0').filter(|name| !name.is_empty()).count();
-        if count > 0 {
-            lines.push(format!("{count} files that git does not know"));
-        }
-        lines
     }
 }
 

@@ -2,17 +2,20 @@
 
 use std::path::Path;
 
-use crate::contract::{Phase, PhaseExit};
+use crate::contract::{Finding, Phase, PhaseExit};
 use crate::draw;
 use crate::events::{Message, News, State};
+use crate::runner::decide::SKIPPED;
 use crate::store::{Layout, ReportPaths, clean, report_paths};
 
 /// How long the line may be that a telephone shows of it.
 const TITLE: usize = 200;
 /// How long a reason, and what it names, may be.
 const REASON: usize = 1000;
-/// How long a summary may be.
+/// How long a summary may be, and the description of a finding.
 const SUMMARY: usize = 160;
+/// How many findings are told.
+const FINDINGS: usize = 8;
 
 /// What somebody is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +55,8 @@ pub struct Morning {
 /// What somebody has to decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
+    /// What names the call, so that an answer is taken for no other.
+    pub id: String,
     /// Why.
     pub trigger: String,
     /// Where.
@@ -60,6 +65,10 @@ pub struct Asked {
     pub reason: String,
     /// The report.
     pub report: ReportPaths,
+    /// How many remediation loops there were.
+    pub loops: u32,
+    /// What the audit found and nobody mended, a line each.
+    pub findings: Vec<String>,
 }
 
 /// What is seen of the world around a message.
@@ -104,7 +113,7 @@ impl Morning {
             workspace: layout.workspace().display().to_string(),
             title: clean(&title(&message.news, state.phases.len(), layout.workspace()), TITLE),
             call: asked(&message.news, state, layout),
-            phases: state.phases.iter().map(|phase| phase_line(*phase, state)).collect(),
+            phases: phase_lines(state),
             took: took(message, state),
             error: error(&message.news),
             files: clean(&state.changed_files.to_string(), REASON),
@@ -112,7 +121,7 @@ impl Morning {
             changed_since: changed_since(state),
             log_of: observed.log_of,
             log: observed.log,
-            answers: answers(&message.news, answering, about_weaker(state)),
+            answers: answers(&message.news, state, answering),
         }
     }
 
@@ -128,7 +137,8 @@ impl Morning {
     pub(super) fn unrecorded(id: String, news: &News, workspace: &Path, answering: &Answering) -> Self {
         let title = clean(&title(news, 0, workspace), TITLE);
         let took = "not known: this end could not be recorded";
-        let (error, answers) = (error(news), answers(news, answering, None));
+        let answers = vec![("Go on, when the cause is mended", answering.line(answering.goes_on))];
+        let error = error(news);
         Self { error, answers, ..Self::of_nothing(id, news.word(), workspace, title, took) }
     }
 
@@ -169,10 +179,9 @@ fn error(news: &News) -> Option<String> {
 
 /// What the work tree is compared with.
 fn changed_since(state: &State) -> String {
-    let outbox = state.outbox.as_ref();
-    let commit: String =
-        outbox.and_then(|outbox| outbox.base.as_deref()).unwrap_or_default().chars().take(10).collect();
-    if outbox.is_some_and(|outbox| outbox.was_changed) {
+    let began = state.outbox.as_ref().map(|outbox| &outbox.began);
+    let commit: String = began.and_then(|tree| tree.base.as_deref()).unwrap_or_default().chars().take(10).collect();
+    if began.is_some_and(|tree| tree.was_changed) {
         return format!("since commit {commit}, what was not committed when the run began among it");
     }
     "since it began".to_owned()
@@ -183,9 +192,10 @@ fn title(news: &News, phases: usize, workspace: &Path) -> String {
     match news {
         News::Completed => format!("loa-run: {name} is done, {phases} phases"),
         News::Paused { pause } => format!("loa-run: {name} is paused: {pause}"),
+        News::Terminated => format!("loa-run: {name} is paused: it was asked to stop (TERM)"),
         News::Failed { error } => format!("loa-run: {name} was stopped by an error: {error}"),
         News::Escalated { trigger, phase, reason, .. } => {
-            format!("loa-run: a human is needed: {trigger} in {phase}: {reason}")
+            format!("loa-run: a human is needed: {} in {phase}: {reason}", trigger.explained())
         }
     }
 }
@@ -193,7 +203,48 @@ fn title(news: &News, phases: usize, workspace: &Path) -> String {
 fn asked(news: &News, state: &State, layout: &Layout) -> Option<Asked> {
     let News::Escalated { number, trigger, phase, reason, .. } = news else { return None };
     let report = report_paths(layout, &state.execution_id, *number);
-    Some(Asked { trigger: trigger.to_string(), phase: *phase, reason: clean(reason, REASON), report })
+    let told = state.reports.get(number);
+    Some(Asked {
+        id: state.execution_id.call(*number),
+        trigger: trigger.to_string(),
+        phase: *phase,
+        reason: clean(reason, REASON),
+        report,
+        loops: told.map_or(0, |report| report.context.remediation_attempts),
+        findings: findings(told.map_or(&[][..], |report| &report.state.remaining_findings)),
+    })
+}
+
+/// The first of what an audit found, a line each.
+fn findings(all: &[Finding]) -> Vec<String> {
+    let line = |finding: &Finding| {
+        let Finding { id, severity, description, .. } = finding;
+        format!("{severity} {}: {}", clean(id, SUMMARY), clean(description, SUMMARY))
+    };
+    let more = all.len().saturating_sub(FINDINGS);
+    let more = (more > 0).then(|| format!("and {more} more, which the report names"));
+    all.iter().take(FINDINGS).map(line).chain(more).collect()
+}
+
+/// Each phase in a line; those that were passed over for one reason share theirs.
+fn phase_lines(state: &State) -> Vec<String> {
+    let mut skipped: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut lines = Vec::new();
+    for phase in &state.phases {
+        let summary = state.checkpoint(*phase).map(|checkpoint| checkpoint.summary.as_str());
+        let Some(because) = summary.and_then(|summary| summary.strip_prefix(SKIPPED)) else {
+            lines.push(phase_line(*phase, state));
+            continue;
+        };
+        match skipped.iter_mut().find(|(known, _)| *known == because) {
+            Some((_, phases)) => phases.push(phase.as_str()),
+            None => skipped.push((because, vec![phase.as_str()])),
+        }
+    }
+    let skipped =
+        skipped.iter().map(|(because, phases)| format!("skipped: {}: {}", phases.join(", "), clean(because, SUMMARY)));
+    lines.extend(skipped);
+    lines
 }
 
 fn phase_line(phase: Phase, state: &State) -> String {
@@ -231,21 +282,24 @@ fn about_weaker(state: &State) -> Option<&str> {
     Some(if again.is_empty() { "--config new" } else { again })
 }
 
-/// What can be done, each as one line that can be pasted into any shell of the machine.
-fn answers(news: &News, answering: &Answering, about_weaker: Option<&str>) -> Vec<(&'static str, String)> {
+/// What can be done, each as one line that can be pasted into any shell of the machine. An answer names its call: the same line
+/// answers no later one.
+fn answers(news: &News, state: &State, answering: &Answering) -> Vec<(&'static str, String)> {
     let line = |verb: &str| answering.line(verb);
     let goes_on = line(answering.goes_on);
-    let answer = |action: &str| format!("{} && {goes_on}", line(&format!("resolve {action}")));
-    match (news, about_weaker) {
+    let call = if let News::Escalated { number, .. } = news { state.execution_id.call(*number) } else { String::new() };
+    let resolve = |action: &str| line(&format!("resolve {action} --call {call}"));
+    let answer = |action: &str| format!("{} && {goes_on}", resolve(action));
+    match (news, about_weaker(state)) {
         (News::Completed, _) => vec![("See what happened", line("report"))],
-        (News::Paused { .. }, _) => vec![("Go on", goes_on)],
+        (News::Paused { .. } | News::Terminated, _) => vec![("Go on", goes_on)],
         (News::Failed { .. }, _) => vec![("Go on, when the cause is mended", goes_on)],
         (News::Escalated { .. }, Some(again)) => {
-            let agree = format!("{} && {}", line("resolve fix_and_resume"), line(&format!("resume {again}")));
+            let agree = format!("{} && {}", resolve("fix_and_resume"), line(&format!("resume {again}")));
             vec![
                 ("Agree to the new configuration", agree),
                 ("Go on with the one that it began with", goes_on),
-                ("End it, and keep what is there", line("resolve abort")),
+                ("End it, and keep what is there", resolve("abort")),
             ]
         }
         (News::Escalated { approval, .. }, None) => {
@@ -253,7 +307,7 @@ fn answers(news: &News, answering: &Answering, about_weaker: Option<&str>) -> Ve
             vec![
                 (first, answer("fix_and_resume")),
                 ("Go on without this phase", answer("skip_phase")),
-                ("End it, and keep what is there", line("resolve abort")),
+                ("End it, and keep what is there", resolve("abort")),
             ]
         }
     }

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::config::NotifyOn;
     use crate::contract::{ExecutionId, Phase};
-    use crate::events::{EVENT_VERSION, Envelope, Pause, RunEnd, RunOrigin};
+    use crate::events::{EVENT_VERSION, Envelope, Pause, RunEnd, RunOrigin, WorkTree};
     use crate::runner::receivers::Means;
 
     fn now() -> Timestamp {
@@ -179,7 +179,7 @@ mod tests {
         let execution = ExecutionId::new("exec-1").expect("an id");
         let (phases, origin, overrides) = (vec![Phase::Design], RunOrigin::config(), Vec::new());
         let first = Event::ExecutionStarted { execution, phases, origin, overrides };
-        let opened = Event::OutboxOpened { base: None, was_changed: false, carried: Vec::new() };
+        let opened = Event::OutboxOpened { began: WorkTree::default(), carried: Vec::new() };
         let all = (1..).zip([first, opened].into_iter().chain(events));
         let envelopes: Vec<Envelope> =
             all.map(|(seq, event)| Envelope { version: EVENT_VERSION, seq, at: now(), epoch: 1, event }).collect();
@@ -237,7 +237,7 @@ mod tests {
         let state = State::fold(&envelopes).expect("an execution");
         assert_eq!((state.outbox.as_ref(), due(&state, &everybody, now(), true)), (None, Vec::new()));
         // From the next session on its ends are told.
-        let opened = Event::OutboxOpened { base: None, was_changed: false, carried: Vec::new() };
+        let opened = Event::OutboxOpened { began: WorkTree::default(), carried: Vec::new() };
         for (seq, event) in (4..).zip([opened, Event::ExecutionCompleted]) {
             envelopes.push(Envelope { version: EVENT_VERSION, seq, at: now(), epoch: 2, event });
         }

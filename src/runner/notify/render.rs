@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::morning::Morning;
+use crate::contract::Phase;
 
 /// What Slack takes in one block, its fences and a margin taken off.
 const SLACK_BLOCK: usize = 2900;
@@ -22,7 +23,9 @@ const PLAIN: usize = 64 * 1024;
 /// too much of it, the oldest lines of the log go first.
 pub(super) fn text(morning: &Morning, most: usize) -> String {
     let whole = |lines: usize| {
-        let mut parts = vec![asked(morning), facts(morning)];
+        let mut parts = vec![asked(morning)];
+        parts.extend(found(morning));
+        parts.push(facts(morning));
         parts.extend(changed(morning).map(|(head, text)| format!("{head}:\n{text}")));
         parts.extend(log(morning, lines).map(|(head, text)| format!("{head}:\n{text}")));
         parts.join("\n\n") + "\n"
@@ -49,6 +52,21 @@ fn asked(morning: &Morning) -> String {
         lines.push(format!("\n{what}:\n  {line}"));
     }
     lines.join("\n")
+}
+
+/// What an audit found that somebody is called about, and how often it was tried to mend that.
+fn found(morning: &Morning) -> Option<String> {
+    let call = morning.call.as_ref()?;
+    let loops = match call.loops {
+        0 if call.phase == Phase::Audit => Some("No remediation loop was made.".to_owned()),
+        0 => None,
+        1 => Some("1 remediation loop was made.".to_owned()),
+        loops => Some(format!("{loops} remediation loops were made.")),
+    };
+    let head = (!call.findings.is_empty()).then(|| "Findings that remain:".to_owned());
+    let lines: Vec<String> =
+        loops.into_iter().chain(head).chain(call.findings.iter().map(|line| format!("  {line}"))).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn facts(morning: &Morning) -> String {
@@ -115,10 +133,13 @@ pub(super) fn webhook(morning: &Morning) -> String {
         "log": morning.log,
     });
     if let Some(call) = &morning.call {
+        document["call"] = json!(call.id);
         document["phase"] = json!(call.phase);
         document["trigger"] = json!(call.trigger);
         document["reason"] = json!(call.reason);
         document["report"] = json!(call.report.markdown);
+        document["remediation_loops"] = json!(call.loops);
+        document["findings"] = json!(call.findings);
     }
     document.to_string()
 }
@@ -136,6 +157,7 @@ pub(super) fn slack(morning: &Morning) -> String {
     let why = morning.call.as_ref().map(|call| &call.reason).or(morning.error.as_ref());
     blocks.extend(why.map(|why| section(&cut(&escaped(why), SLACK_BLOCK))));
     blocks.extend(morning.answers.iter().map(|(what, line)| code(what, line)));
+    blocks.extend(found(morning).map(|text| section(&cut(&escaped(&text), SLACK_BLOCK))));
     blocks.push(section(&cut(&escaped(&facts(morning)), SLACK_BLOCK)));
     blocks.extend(changed(morning).map(|(head, text)| code(&head, &text)));
     // Escaping makes it longer.
@@ -152,7 +174,9 @@ pub(super) fn slack(morning: &Morning) -> String {
 pub(super) fn discord(morning: &Morning) -> String {
     let answers = morning.answers.iter().map(|(what, line)| format!("{what}:\n{}", fenced(line)));
     let content = std::iter::once(format!("**{}**", without_fences(&morning.title).replace('*', "∗"))).chain(answers);
-    let mut parts = vec![cut(&without_fences(&facts(morning)), DISCORD.1 / 3)];
+    let mut parts: Vec<String> =
+        found(morning).into_iter().map(|text| cut(&without_fences(&text), DISCORD.1 / 4)).collect();
+    parts.push(cut(&without_fences(&facts(morning)), DISCORD.1 / 4));
     parts.extend(changed(morning).map(|(head, text)| format!("{head}:\n{}", fenced(&cut(&text, DISCORD.1 / 4)))));
     let used: usize = parts.iter().map(|part| part.len() + 2).sum();
     let log = log_within(morning, DISCORD.1.saturating_sub(used + 200));

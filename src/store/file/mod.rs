@@ -13,7 +13,6 @@ pub use self::journal::Head;
 use self::journal::{Contents, OpenJournal, read};
 use self::lease::Lease;
 use super::format::bytes;
-use super::layout::folder_name;
 use super::{Claimed, Durability, Layout, Place, Recorded, RunStore, StoreError, Summary};
 use crate::contract::ExecutionId;
 use crate::events::{Envelope, PinnedFile, State};
@@ -141,7 +140,7 @@ impl RunStore for FileStore {
     }
 
     fn is_known(&self, execution: &ExecutionId) -> Result<bool, StoreError> {
-        let journal = Path::new("runs").join(folder_name(execution)).join("journal.jsonl");
+        let journal = Path::new("runs").join(execution.file_name()).join("journal.jsonl");
         let ours = self.place.folder();
         // One event in our own folder is a start of ours that died before its execution was the present one.
         let died = |path: &Path| read(self.disk(), path).is_ok_and(|it| it.is_none_or(|it| it.envelopes.len() <= 1));
@@ -278,5 +277,5 @@ fn free_name(disk: &dyn Disk, path: &Path) -> PathBuf {
 
 /// The folder of an execution that a name on the command line means; names are file names.
 pub(super) fn is_named(execution: &ExecutionId, name: &str) -> bool {
-    execution.as_str() == name || folder_name(execution) == name
+    execution.as_str() == name || execution.file_name() == name
 }

@@ -11,7 +11,6 @@ use self::history::read_history;
 use self::record::{RunRecord, read_record};
 use self::session::read_agent;
 use super::escalation::read_report;
-use super::layout::folder_name;
 use super::projection::found_checkpoints_in;
 use super::{Layout, StoreError};
 use crate::contract::{Checkpoint, EscalationReport, ExecutionId, Phase};
@@ -61,7 +60,7 @@ pub fn retire_format1(layout: &Layout, execution: &ExecutionId) -> Result<(), St
     if !run.join("run.yaml").exists() {
         return Ok(());
     }
-    let folder = layout.archived(&folder_name(execution));
+    let folder = layout.archived(&execution.file_name());
     files::ensure_folder(&folder)?;
     // The record last: while it is there, whoever dies in between begins again.
     for name in ["note.yaml", "history.1.jsonl", "history.jsonl", "sessions", "run.yaml"] {
@@ -144,7 +143,7 @@ fn asked_again(recorded: ApprovalState) -> ApprovalState {
 
 /// The reports of an execution, by their number.
 fn read_reports(layout: &Layout, execution: &ExecutionId) -> Result<BTreeMap<u32, EscalationReport>, StoreError> {
-    let prefix = format!("{}-", folder_name(execution));
+    let prefix = format!("{}-", execution.file_name());
     let mut reports = BTreeMap::new();
     for path in files::list(&layout.escalations())? {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -3,7 +3,6 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::*;
-use crate::contract::Phase;
 use crate::runner::notify::morning::Asked;
 use crate::store::ReportPaths;
 
@@ -17,6 +16,7 @@ fn call() -> Morning {
         workspace: "/home/me/project".to_owned(),
         title: "loa-run: a human is needed: manual in audit: audit failed: exit 2: <no key> & no café".to_owned(),
         call: Some(Asked {
+            id: "exec-20260131-abc123-2".to_owned(),
             trigger: "manual".to_owned(),
             phase: Phase::Audit,
             reason: "audit failed: exit 2: <no key> & no café".to_owned(),
@@ -24,6 +24,8 @@ fn call() -> Morning {
                 markdown: "/home/me/project/report.md".into(),
                 yaml: "/home/me/project/report.yaml".into(),
             },
+            loops: 3,
+            findings: vec!["high F-1: <the token> is in the log & in the report".to_owned()],
         }),
         phases: vec!["design: done, 1 attempt: It is designed.".to_owned(), "audit: failed, 4 attempts".to_owned()],
         took: "3 h 12 min since it began, 2 h 50 min of work, 120000 tokens".to_owned(),
@@ -34,8 +36,11 @@ fn call() -> Morning {
         log_of: Some((Phase::Audit, 4)),
         log: (1..=30).map(|number| format!("line {number} of the log")).collect(),
         answers: vec![
-            ("Go on, when the cause is mended", format!("{run} resolve fix_and_resume && {run} resume")),
-            ("End it, and keep what is there", format!("{run} resolve abort")),
+            (
+                "Go on, when the cause is mended",
+                format!("{run} resolve fix_and_resume --call exec-20260131-abc123-2 && {run} resume"),
+            ),
+            ("End it, and keep what is there", format!("{run} resolve abort --call exec-20260131-abc123-2")),
         ],
     }
 }
@@ -53,6 +58,7 @@ fn long() -> Morning {
     long.log = vec!["<`".repeat(150); 30];
     if let Some(call) = &mut long.call {
         call.reason = "&".repeat(1000);
+        call.findings = vec!["é".repeat(300); 9];
     }
     long
 }
@@ -119,7 +125,7 @@ fn no_service_is_given_more_than_it_takes() {
 #[test]
 fn what_is_asked_stays_whatever_else_is_left_out() {
     for text in [ntfy(&long()).1, plain(&long())] {
-        assert!(text.contains("resolve fix_and_resume && loa-run"), "{text}");
+        assert!(text.contains("resolve fix_and_resume --call exec-20260131-abc123-2 && loa-run"), "{text}");
     }
     let newest = text(&call(), plain(&call()).len() - 100);
     assert!(newest.contains("line 30 of") && !newest.contains("line 1 of"), "the oldest lines go first: {newest}");
