@@ -235,9 +235,10 @@ fn a_login_that_has_ended_is_found_and_its_tokens_are_never_told() {
     let workspace = workspace("", &[("design", "prompt: Design it., backend: claude")]);
     let text = workspace.read(".loa.config.yaml");
     workspace.config(&text.replace("runtime:\n", "runtime:\n  backends: { claude: { binary: sh } }\n"));
+    fs::create_dir_all(workspace.path("home/.claude")).expect("made");
+    workspace.write("home/.claude/.credentials.json", "{}");
     let found = examined(&workspace, "home", &["doctor"]).exits(0).stdout;
     assert!(found.contains("?     claude, login: not checked: "), "{found}");
-    fs::create_dir_all(workspace.path("home/.claude")).expect("made");
     let log_in = |ends: &str, renews: &str| {
         let login = format!(r#"{{"accessToken":"tok-secret-1","refreshToken":"{renews}","expiresAt":{ends}}}"#);
         workspace.write("home/.claude/.credentials.json", &format!(r#"{{"claudeAiOauth":{login}}}"#));

@@ -89,7 +89,7 @@ fn beside_a_log_for_machines_nothing_is_said_in_prose() {
         };
         assert!(says("said", "starting exec-") && says("said", "A human is needed"), "{}", ran.stderr);
         assert!(says("output", "aside"), "{}", ran.stderr);
-        assert_eq!(lines.iter().any(|it| it["target"] == "store"), log == "info", "{}", ran.stderr);
+        assert_eq!(lines.iter().any(|it| it["target"] == "execution"), log == "info", "{}", ran.stderr);
     }
 }
 

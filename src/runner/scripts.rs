@@ -102,11 +102,11 @@ fn of_line(line: &str, folders: &[PathBuf], (workspace, look): (&Path, Look<'_>)
         }
     }
     let mut known: Vec<Named> = Vec::new();
-    found.into_iter().for_each(|file| {
+    for file in found {
         if !known.contains(&file) {
-            known.push(file)
+            known.push(file);
         }
-    });
+    }
     known
 }
 

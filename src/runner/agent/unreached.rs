@@ -52,20 +52,15 @@ mod tests {
     fn only_words_in_vain_without_anything_between_them_are_too_many() {
         let unreached = || AgentEvent::Unreached;
         let retrying = |status| AgentEvent::Retrying { status, wait: None };
-        let rows: [(&str, Vec<(u64, AgentEvent)>, bool); 7] = [
+        for (what, events, expected) in [
             ("two minutes of it", vec![(0, unreached()), (30, unreached()), (120, unreached())], true),
             ("not so long", vec![(0, unreached()), (119, unreached())], false),
-            ("retries are said beside it", vec![(0, unreached()), (9, retrying(None)), (120, unreached())], true),
-            (
-                "it answered, if with an error",
-                vec![(0, unreached()), (9, retrying(Some(503))), (120, unreached())],
-                false,
-            ),
+            ("retries beside it", vec![(0, unreached()), (9, retrying(None)), (120, unreached())], true),
+            ("an answer, if an error", vec![(0, unreached()), (9, retrying(Some(503))), (120, unreached())], false),
             ("it works", vec![(0, unreached()), (9, AgentEvent::Working), (120, unreached())], false),
             ("another interruption", vec![(0, unreached()), (400, unreached())], false),
             ("which lasts", vec![(0, unreached()), (400, unreached()), (520, unreached())], true),
-        ];
-        for (what, events, expected) in rows {
+        ] {
             let (mut state, began) = (Unreached::default(), clock::now());
             let heard: Vec<bool> = events
                 .iter()

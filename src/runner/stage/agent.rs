@@ -122,8 +122,7 @@ impl StageTask {
             Driven::Cut(Cut::Over(stop), _) => Next::End(Err(stop)),
             Driven::Cut(Cut::Full, _) => self.compact_agent(agent).await?,
             Driven::Cut(Cut::Unanswered, end) => self.wait_for_provider(agent, &end.evidence).await?,
-            Driven::Cut(Cut::Unreached, end) => self.after(&end, agent).await?,
-            Driven::Ended(end) => self.after(&end, agent).await?,
+            Driven::Cut(Cut::Unreached, end) | Driven::Ended(end) => self.after(&end, agent).await?,
         })
     }
 

@@ -93,7 +93,7 @@ pub(in crate::runner) struct StageTask {
     pub(super) context: ContextWatch,
     /// What its processes are told.
     pub(super) variables: Vec<(String, OsString)>,
-    paths: StageFiles,
+    pub(super) paths: StageFiles,
     log: PhaseLog,
     pub(super) tails: Tails,
     /// The code with which its last process ended.
@@ -237,11 +237,6 @@ impl StageTask {
 
     fn command(&self, argv: &[String]) -> Command {
         command(argv, &self.variables, &self.backends.withheld_from(None), self.layout.workspace())
-    }
-
-    /// Where its work leaves its result.
-    pub(super) fn result_file(&self) -> &Path {
-        &self.paths.result
     }
 
     pub(super) async fn run_command(&mut self, command: &Command) -> Result<End, RunError> {

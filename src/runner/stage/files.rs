@@ -68,6 +68,11 @@ impl StageFiles {
         Ok(true)
     }
 
+    /// Takes away what the stage left in its result file, before its work is tried again.
+    pub(super) fn forget_result(&self) -> Result<(), FileError> {
+        files::remove(&self.result)
+    }
+
     /// What the stage left in its result file, without secrets: `None` when nothing, the reason when it cannot be used.
     pub(super) fn read_result(&self, redactor: &Redactor) -> Result<Option<PhaseResult>, String> {
         static CHECKER: LazyLock<Checker> = LazyLock::new(|| Checker::new(&PHASE_RESULT));

@@ -9,7 +9,6 @@ use crate::runner::RunError;
 use crate::runner::agent::TICK;
 use crate::runner::decide::Stop;
 use crate::system::clock;
-use crate::system::files;
 use crate::system::process::Command;
 
 /// How long a probe of an outage may say nothing before it is taken for one that hangs; a command that has not ended by then
@@ -34,7 +33,7 @@ impl StageTask {
             }
             // What the try before wrote explains nothing about this one.
             self.tails = Tails::default();
-            files::remove(self.result_file())?;
+            self.paths.forget_result()?;
             self.probing = Some(clock::now());
         }
     }
