@@ -96,7 +96,8 @@ fn the_time_of_the_attempt_at_work_counts_already() {
     let workspace = Workspace::only(&[("design", "touch began; sleep 60")]);
     let run = workspace.start();
     until("it works", || workspace.path("began").exists());
-    until("its time counts", || status(&workspace, 0)["elapsed_ms"].as_u64().is_some_and(|elapsed| elapsed > 0));
+    let told = status(&workspace, 0);
+    assert!(told["elapsed_ms"].as_u64().is_some_and(|elapsed| elapsed > 0), "not journaled yet, and counts: {told}");
     kill_process(Pid::from_child(&run), Signal::INT).expect("sent");
     collected(run);
 }

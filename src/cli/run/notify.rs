@@ -14,7 +14,7 @@ use super::show::{print_json, undelivered_line};
 use crate::backend::every_backend;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::config::Settings;
+use crate::config::{NotifyOn, Settings};
 use crate::events::{Message, News};
 use crate::runner::{
     Answering, Delivered, Deliverer, Notification, Outcome, RunError, Undelivered, notice_death, shell_word,
@@ -61,7 +61,7 @@ pub(super) fn tell(deliverer: Deliverer, runtime: &Runtime) {
 /// The same for a command that needs no configuration itself: where nothing is queued, none is read. A session that died is
 /// told of, too.
 pub(super) fn tell_what_is_left(here: &Here, args: &LoaRun) -> Result<(), Failure> {
-    notice_a_death(here);
+    notice_a_death(here, args);
     let state = here.present().ok().flatten();
     if state.and_then(|state| state.outbox).is_none_or(|outbox| outbox.messages.is_empty()) {
         return Ok(());
@@ -75,12 +75,17 @@ pub(super) fn tell_what_is_left(here: &Here, args: &LoaRun) -> Result<(), Failur
 
 /// Tells of a session that died, before anybody goes on from it.
 pub(super) fn tell_of_a_death(here: &Here, args: &LoaRun) -> Result<(), Failure> {
-    if notice_a_death(here) { tell_what_is_left(here, args) } else { Ok(()) }
+    if notice_a_death(here, args) { tell_what_is_left(here, args) } else { Ok(()) }
 }
 
-/// Whether a death is new. What keeps it from being recorded is for whoever works on the execution to complain about.
-fn notice_a_death(here: &Here) -> bool {
-    notice_death(&here.layout, &here.place).unwrap_or(false)
+/// Whether a death is new, and somebody wants to hear of it. What keeps it from being recorded is for whoever works on the
+/// execution to complain about.
+fn notice_a_death(here: &Here, args: &LoaRun) -> bool {
+    let is_untold = here.present().ok().flatten().is_some_and(|state| state.untold_death().is_some());
+    let settings = is_untold.then(|| settings_of_the_execution(here, args)).flatten();
+    let receivers = settings.as_ref().map(Notification::from).unwrap_or_default().receivers;
+    let are_told = receivers.iter().any(|receiver| receiver.on.contains(&NotifyOn::Failed));
+    are_told && notice_death(&here.layout, &here.place).unwrap_or(false)
 }
 
 /// Tells of the error that ended a session.
@@ -144,7 +149,7 @@ pub(super) fn try_receivers(here: &Here, args: &LoaRun) -> Result<ExitStatus, Fa
 pub(super) fn notify(here: &Here, args: &LoaRun, retry: bool, which: Which) -> Result<ExitStatus, Failure> {
     let none = || RunError::NoExecution { workspace: here.layout.workspace().to_path_buf() };
     here.present()?.ok_or_else(none).map_err(of_run)?;
-    notice_a_death(here);
+    notice_a_death(here, args);
     let settings = match which {
         Which::Pinned => settings_again(here, args)?,
         Which::New => settings(here, args)?,

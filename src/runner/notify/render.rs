@@ -197,7 +197,7 @@ pub(super) fn ntfy(morning: &Morning) -> (Vec<(&'static str, String)>, String) {
         "failed" => ("high", "x"),
         _ => ("default", "hourglass"),
     };
-    let title = encoded(&head(&morning.title, 120));
+    let title = encoded(&morning.title);
     (vec![("title", title), ("priority", priority.to_owned()), ("tags", tag.to_owned())], text(morning, NTFY))
 }
 
