@@ -244,7 +244,7 @@ fn the_doctor_says_what_would_stand_in_the_way() {
     let text = workspace.loa(&["doctor"]).exits(2).stdout;
     assert!(text.contains("BAD   preflight: `no-such-program-here` is not found"), "{text}");
     workspace.config(&phases("sh, -c, 'true'"));
-    assert!(run("preflight").expect("looked at")["found"].as_str().expect("a path").ends_with("/sh"));
+    assert!(run("preflight").expect("looked at")["found"].as_str().expect("a path").ends_with("/true"));
     assert_eq!(run("lock").expect("looked at")["found"], "nobody works here");
     let before = run("state").expect("looked at")["found"].to_string();
     assert!(before.contains("nothing of this workspace yet"), "{before}");

@@ -67,7 +67,7 @@ impl Machine {
         let path = format!("{}:/usr/bin:/bin", self.path("bin").display());
         let mut command = Command::new("/bin/sh");
         command.args(["-c", line]).current_dir(self.path("home/project")).env_clear();
-        command.env("HOME", self.path("home")).env("PATH", path);
+        command.env("HOME", self.path("home")).env("PATH", path).env("ANTHROPIC_API_KEY", "of-nobody");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         finished(command)
     }
