@@ -147,7 +147,7 @@ pub(super) fn uncharged(envelopes: &[Envelope], now: Timestamp) -> Duration {
     for Envelope { at, event, .. } in envelopes {
         match event {
             Event::SessionStarted { .. } | Event::SessionEnded { .. } => {
-                (sum, since, is_out) = (Duration::ZERO, None, false)
+                (sum, since, is_out) = (Duration::ZERO, None, false);
             }
             Event::TimeCharged { .. } => (sum, since) = (Duration::ZERO, since.map(|_| *at)),
             Event::AttemptEnded { .. } | Event::LimitReached { .. } | Event::OutageMet(_) => {
@@ -155,8 +155,9 @@ pub(super) fn uncharged(envelopes: &[Envelope], now: Timestamp) -> Duration {
                 is_out = matches!(event, Event::OutageMet(_));
             }
             Event::OutageOver { .. } => (since, is_out) = (Some(*at), false),
-            Event::AttemptStarted { .. } | Event::BackedOff { .. } => since = since.or((!is_out).then_some(*at)),
-            Event::Agent { agent: AgentActivity::Attempt { .. }, .. } => since = since.or((!is_out).then_some(*at)),
+            Event::AttemptStarted { .. }
+            | Event::BackedOff { .. }
+            | Event::Agent { agent: AgentActivity::Attempt { .. }, .. } => since = since.or((!is_out).then_some(*at)),
             _ => {}
         }
     }

@@ -108,8 +108,8 @@ impl Deliverer {
             let idle = self.notification.receivers.iter().filter(|receiver| !busy.contains_key(&receiver.name));
             let idle: Vec<Receiver> = idle.cloned().collect();
             tokio::select! {
-                begun = self.begin(journal, &idle, (insists, began), &mut written, &mut tries) => {
-                    begun?.into_iter().for_each(|receiver| *busy.entry(receiver).or_default() += 1);
+                given = self.begin(journal, &idle, (insists, began), &mut written, &mut tries) => {
+                    given?.into_iter().for_each(|receiver| *busy.entry(receiver).or_default() += 1);
                 }
                 _ = interrupts.next() => return Ok(()),
             }
@@ -154,7 +154,7 @@ impl Deliverer {
         written: &mut BTreeMap<String, Morning>,
         tries: &mut JoinSet<Try>,
     ) -> Result<Vec<String>, RunError> {
-        let mut begun = Vec::new();
+        let mut given = Vec::new();
         for (message, receiver) in due(journal.state(), receivers, clock::now().wall(), insists) {
             if !written.contains_key(&message.id) {
                 written.insert(message.id.clone(), self.write(journal, message).await?);
@@ -162,13 +162,13 @@ impl Deliverer {
             let (morning, receiver, sender) = (written[&message.id].clone(), receiver.clone(), self.sender.clone());
             let message = message.clone();
             let time = LONGEST.saturating_sub(clock::now().since(began)).max(Duration::from_millis(1));
-            begun.push(receiver.name.clone());
+            given.push(receiver.name.clone());
             tries.spawn(async move {
                 let outcome = sender.send(&receiver, &morning, time).await;
                 (message, receiver.name, outcome)
             });
         }
-        Ok(begun)
+        Ok(given)
     }
 
     /// The message, with what is seen now. One of an execution that is over is made of that one's journal.

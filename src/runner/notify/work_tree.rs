@@ -41,7 +41,7 @@ pub(super) async fn changed(layout: &Layout, began: &WorkTree) -> Vec<String> {
         }
         None if names.is_empty() => {}
         None => {
-            lines.push(format!("{} files that git does not know; nobody recorded which of them are new", names.len()))
+            lines.push(format!("{} files that git does not know; nobody recorded which of them are new", names.len()));
         }
     }
     lines.iter().map(|line| clean(line, LINE)).collect()
