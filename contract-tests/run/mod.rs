@@ -18,7 +18,7 @@ mod doctor;
 mod exits;
 mod features;
 mod formats;
-pub(crate) mod host;
+mod host;
 mod journal;
 mod log;
 mod model;

@@ -12,7 +12,6 @@ pub mod git;
 pub mod guard;
 pub mod ids;
 pub mod isolation;
-pub mod load;
 pub mod lock;
 pub mod orphans;
 pub mod output;

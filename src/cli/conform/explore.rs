@@ -13,7 +13,7 @@ use super::score::jobs;
 use super::suite;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::judge::{Broken, Check, Guide, Jury, shrunk};
+use crate::conform::judge::{Broken, Guide, shrunk};
 use crate::conform::observe::{Interruption, Observation, RigOptions};
 use crate::conform::score::Rig;
 use crate::conform::spec::{Plot, Rule, RuntimeProfile};
@@ -33,7 +33,7 @@ pub(super) struct Explore {
     minutes: NonZero<u64>,
     /// Tell this story of the seed alone, as `score` does
     #[arg(long, value_name = "NUMBER", requires = "seed")]
-    story: Option<NonZero<usize>>,
+    story: Option<usize>,
     /// Draw the stories under this seed
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -85,18 +85,18 @@ pub(super) fn explore(wish: &Explore) -> Result<ExitStatus, Failure> {
     if let Some(problem) = rig.identify(candidate).problem {
         return Err(Failure::new(ExitStatus::Incomplete, format!("{}: {problem}", wish.runtime)));
     }
-    let mut told = Told { guide: Guide::new(seed), stories: 0, found: BTreeMap::new(), red: Vec::new() };
+    let mut told = Told { guide: Guide::new(seed), stories: 0, found: BTreeMap::new() };
     let jobs = NonZero::new(jobs(wish.jobs).0).unwrap_or(NonZero::<usize>::MIN);
     let search = Search { suite: &suite, candidate, rig: &rig, jobs, out: &wish.out };
     match wish.story {
-        Some(number) => search.tell_again(&mut told, seed, number.get())?,
+        Some(number) => search.tell(&mut told, vec![Plot::of(seed, number)])?,
         None => search.go_on(&mut told, wish.minutes.get())?,
     }
     shown(wish, seed, &told)?;
     Ok(match interruption.by() {
         Some(Interrupt::Interrupt) => ExitStatus::Interrupted,
         Some(Interrupt::Terminate) => ExitStatus::Terminated,
-        None if told.found.is_empty() && told.red.is_empty() => ExitStatus::Success,
+        None if told.found.is_empty() => ExitStatus::Success,
         None => ExitStatus::NotConforming,
     })
 }
@@ -106,8 +106,6 @@ struct Told {
     guide: Guide,
     stories: usize,
     found: BTreeMap<Rule, Found>,
-    /// The cases about every other that were red in the one story that was asked for, by their names.
-    red: Vec<(String, Check)>,
 }
 
 struct Search<'a> {
@@ -137,18 +135,6 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Tells one story as `score` does, which is judged by everything that `score` judges it by.
-    fn tell_again(&self, told: &mut Told, seed: u64, number: usize) -> Result<(), Failure> {
-        let plot = Plot::of(seed, number);
-        let story = Plot::told(seed, number).unwrap_or_else(|| plot.case("story"));
-        let control = self.rig.observe(&Plot::plain().case("story"), self.candidate);
-        let observed = self.rig.observe(&story, self.candidate);
-        let jury = Jury::of(self.suite, &self.candidate.manifest);
-        let red = jury.red_cases(&story, &observed, &control);
-        told.red = red.into_iter().map(|(case, check)| (case.id.clone(), check)).collect();
-        self.judge(told, &plot, &observed)
-    }
-
     /// Tells stories at the same time, and follows up what was broken in them.
     fn tell(&self, told: &mut Told, plots: Vec<Plot>) -> Result<(), Failure> {
         let all = self.observe(&plots);
@@ -156,16 +142,14 @@ impl Search<'_> {
             if self.rig.stopped() {
                 return Ok(());
             }
-            self.judge(told, &plot, &seen)?;
+            told.stories += 1;
+            told.guide.learn(&plot, &seen);
+            let broken = Broken::in_story(&plot, &seen).filter(|it| !told.found.contains_key(&it.rule));
+            if let Some(broken) = broken {
+                self.follow(told, &plot, broken.rule)?;
+            }
         }
         Ok(())
-    }
-
-    fn judge(&self, told: &mut Told, plot: &Plot, seen: &Observation) -> Result<(), Failure> {
-        told.stories += 1;
-        told.guide.learn(plot, seen);
-        let broken = Broken::in_story(plot, seen).filter(|it| !told.found.contains_key(&it.rule));
-        broken.map_or(Ok(()), |broken| self.follow(told, plot, broken.rule))
     }
 
     /// What is seen when these stories are told at the same time, in their order.
@@ -214,8 +198,7 @@ fn shown(wish: &Explore, seed: u64, told: &Told) -> Result<(), Failure> {
             let Broken { rule, step, expected, observed } = &it.broken;
             json!({ "rule": rule, "step": step, "expected": expected, "observed": observed, "story": it.title, "case": it.file })
         }).collect();
-        let red: Vec<_> = told.red.iter().map(|(case, check)| json!({ "case": case, "check": check })).collect();
-        let document = json!({ "runtime": wish.runtime, "seed": seed, "stories": stories, "sequences": sequences, "broken": found, "red": red });
+        let document = json!({ "runtime": wish.runtime, "seed": seed, "stories": stories, "sequences": sequences, "broken": found });
         return print(&format!("{document:#}\n"));
     }
     let mut text = format!("{}: {stories} stories, {sequences} sequences of three events\n", wish.runtime);
@@ -226,10 +209,6 @@ fn shown(wish: &Explore, seed: u64, told: &Told) -> Result<(), Failure> {
             "\n{rule} is broken\n  {title}\n  expected in step {step}: {expected}\n  observed: {observed}\n  case: {file}\n"
         )
     }));
-    text.extend(told.red.iter().map(|(case, Check { expected, observed, place, .. })| {
-        format!("\n{case} is red\n  expected: {expected}\n  observed: {observed}\n  where: {place}\n")
-    }));
-    let is_kept = told.found.is_empty() && told.red.is_empty();
-    text += if is_kept { "verdict: no rule was broken\n" } else { "verdict: does not conform\n" };
+    text += if told.found.is_empty() { "verdict: no rule was broken\n" } else { "verdict: does not conform\n" };
     print(&text)
 }

@@ -10,7 +10,6 @@ use super::{
 use crate::cli::defect::guarded;
 use crate::cli::{finish, parse};
 use crate::conform::observe::{CHAMBER, PHASE, keep, probe};
-use crate::system::process::hand_nothing_down;
 
 /// Runs `loa-conform` on the process's own arguments.
 ///
@@ -19,7 +18,6 @@ use crate::system::process::hand_nothing_down;
 #[must_use]
 pub fn judge() -> ExitCode {
     guarded(|| {
-        hand_nothing_down();
         let arguments: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         match arguments.as_slice() {
             [_, word, rest @ ..] if word == PHASE => return ExitCode::from(probe(rest)),

@@ -24,7 +24,6 @@ mod says;
 mod tests;
 mod timing;
 mod unobservable;
-mod usages;
 mod warning;
 
 pub use everywhere::everywhere;
