@@ -87,7 +87,7 @@ pub(super) fn all() -> Vec<(&'static str, Fault, u64)> {
     vec![
         ("a sync is left out", Fault::Disk(disk::Wrong::NeverSyncs), 0),
         ("a lock is given to everybody", Fault::Disk(disk::Wrong::LetsEverybodyIn), 17),
-        ("a torn end is kept", Fault::Disk(disk::Wrong::KeepsTears), 16),
+        ("a torn end is kept", Fault::Disk(disk::Wrong::KeepsTears), 25),
         ("documents are not written", Fault::Disk(disk::Wrong::WritesNoDocuments), 0),
         ("an exit comes behind the deadline", Fault::World(world::Wrong::ExitBehindDeadline), 105),
         ("a halt is not heard", Fault::World(world::Wrong::DeafToHalt), 126),
