@@ -122,6 +122,6 @@ fn codes_that_mean_something_else_are_refused_with_their_place() {
     let config = workspace.read(".loa.config.yaml");
     for code in ["0", "1", "2", "256", "x"] {
         workspace.config(&config.replace("[75]", &format!("[75, {code}]")));
-        workspace.loa(&["run"]).exits(78).says(&["outage_codes", ".loa.config.yaml:3"]);
+        workspace.loa(&["run"]).exits(78).says(&["`runtime.outage_codes[1]`", ".loa.config.yaml:3"]);
     }
 }
