@@ -17,6 +17,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 struct Case {
     root: TempDir,
+    is_hermetic: bool,
 }
 
 /// What one chamber showed.
@@ -35,7 +36,7 @@ impl Case {
         for name in ["home", "tmp", "work"] {
             std::fs::create_dir(root.path().join(name)).expect("made");
         }
-        Self { root }
+        Self { root, is_hermetic: false }
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
@@ -50,7 +51,7 @@ impl Case {
             writable: Vec::new(),
             kept: Vec::new(),
             shown: Vec::new(),
-            closes_sockets: false,
+            is_hermetic: self.is_hermetic,
         }
     }
 
@@ -158,6 +159,66 @@ fn its_world_is_its_own() {
         assert!(!Path::new("/tmp").join(&name).exists());
     }
     assert_eq!(seen.stderr, ["not a tty"]);
+}
+
+#[test]
+fn the_machine_is_out_of_reach() {
+    if !block_on(Isolation::here()).processes {
+        return;
+    }
+    let ours = ["ipc", "uts"].map(|name| std::fs::read_link(format!("/proc/self/ns/{name}")).expect("Linux"));
+    let script = "for file in /proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/sys/vm/drop_caches \
+        /proc/sysrq-trigger /dev/kmsg; do (: >> $file) 2>/dev/null && echo \"$file can be written\"; done
+        LC_ALL=C ls /dev | tr '\\n' ' '; echo; readlink /proc/self/ns/ipc /proc/self/ns/uts
+        echo x > /dev/null && head -c 1 /dev/urandom | wc -c; echo 0 > /proc/self/oom_score_adj && echo mine
+        python3 -c 'import os, pty; print(os.ttyname(pty.openpty()[1]))'";
+    let seen = run(&Case::new(), script);
+    let [devices, ipc, uts, rest @ ..] = seen.stdout.as_slice() else { panic!("{seen:?}") };
+    assert_eq!(devices.trim(), "fd full null ptmx pts random shm stderr stdin stdout tty urandom zero");
+    assert!(ours.iter().all(|ours| [ipc, uts].iter().all(|its| Path::new(its) != ours)), "{seen:?}");
+    assert_eq!(rest, ["1", "mine", "/dev/pts/0"], "what is its own it has: {seen:?}");
+}
+
+#[test]
+fn shared_memory_does_not_outlive_a_case() {
+    if !block_on(Isolation::here()).processes {
+        return;
+    }
+    for _ in 0..2 {
+        let seen = run(&Case::new(), "ipcmk -M 64 > /dev/null; sed 1d /proc/sysvipc/shm | wc -l");
+        assert_eq!(seen.stdout, ["1"], "{seen:?}");
+    }
+}
+
+#[test]
+fn what_the_judge_has_open_is_not_handed_down() {
+    let outside = tempfile::NamedTempFile::with_prefix("chamber-open-").expect("a file of the host");
+    rustix::io::fcntl_setfd(outside.as_file(), rustix::io::FdFlags::empty()).expect("anybody may inherit it");
+    let seen = run(&Case::new(), "ls -l /proc/self/fd");
+    assert!(seen.stdout.len() > 3 && seen.stdout.iter().all(|line| !line.contains("chamber-open-")), "{seen:?}");
+}
+
+#[test]
+fn a_pipe_of_the_host_is_open_unless_it_is_to_be_closed() {
+    use std::io::Read;
+    use std::os::unix::fs::OpenOptionsExt;
+    if !block_on(Isolation::here()).processes {
+        return;
+    }
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder that a chamber sees");
+    let pipe = place.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a pipe");
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let mut open = std::fs::OpenOptions::new();
+    let mut end = open.read(true).write(true).custom_flags(nonblocking).open(&pipe).expect("opened");
+    for (is_hermetic, heard) in [(false, "heard\n"), (true, "")] {
+        let case = Case { is_hermetic, ..Case::new() };
+        let seen = run(&case, &format!("echo heard > {}", pipe.display()));
+        assert!(seen.stderr.is_empty(), "{seen:?}");
+        let mut bytes = [0; 16];
+        let length = end.read(&mut bytes).unwrap_or_default();
+        assert_eq!(String::from_utf8_lossy(&bytes[..length]), heard, "hermetic: {is_hermetic}");
+    }
 }
 
 #[test]

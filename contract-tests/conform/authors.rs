@@ -95,7 +95,8 @@ fn a_red_is_shown_by_a_script_alone() {
     let report = format!("{out}/report.json");
     let script = path("red.sh");
     conform(&["repro", case, "careless", "--report", &report, "--out", &script]).assert().code(0);
-    let said = sh(Path::new(&script), &place.path().join("lab"));
+    // Whatever the folder is called that somebody has for it.
+    let said = sh(Path::new(&script), &place.path().join("it's a lab"));
     assert!(
         said.contains("implementation, attempt 1, ends with 2") && said.contains("implementation starts, attempt 2"),
         "{said}"
@@ -141,6 +142,20 @@ fn the_doctor_blames_the_adapter_with_a_remedy() {
     let json = conform(&["doctor", &manifest("{runtime: x, version: ['true'], run: ['true']}"), "--json"]).assert();
     json.code(1).stdout(contains("\"what\": \"plan\"").and(contains("\"exit_code\": 1")));
     conform(&["doctor", &manifest("{runtime: x}")]).assert().code(78);
+    for (pattern, said) in [
+        ("report: '[[['", "is no pattern here"),
+        ("report: /etc/*", "is no path from the workspace on"),
+        ("report: ../*", "no path that is found has the part `..`"),
+        ("surface: '('", "it is no regular expression"),
+        ("surface: '{phase}{trigger}|.'", "matches every line"),
+        ("warn: {output: soft}", "has no group `level`"),
+    ] {
+        let text = format!("runtime: x\nversion: ['true']\nrun: ['true', '{{plan}}']\n{pattern}\n");
+        for verb in ["doctor", "score"] {
+            let refused = conform(&[verb, &manifest(&text)]).assert().code(78);
+            refused.stderr(contains(said).and(contains("manifest.yaml:4")));
+        }
+    }
 }
 
 #[test]

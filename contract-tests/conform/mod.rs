@@ -92,9 +92,10 @@ pub(crate) fn conform(arguments: &[&str]) -> Command {
 fn a_survey_that_finds_what_is_known_succeeds_and_writes_its_report() {
     let suite = suite(&[GOOD, IDLE, GONE]);
     let found = score(&suite, &[]).assert().code(0);
-    found.stdout(contains("Full 1/1")).stdout(contains("None 0/1")).stdout(contains("could not run"));
+    let found = found.stdout(contains("Full 1/1")).stdout(contains("None 0/1")).stdout(contains("could not run"));
+    found.stdout(contains("the machine meanwhile: "));
     let report = fs::read_to_string(suite.path().join("out/report.json")).expect("a report");
-    assert!(report.contains("\"seed\": 7"), "{report}");
+    assert!(report.contains("\"seed\": 7") && report.contains("\"late_ms\": "), "{report}");
     let mut validate = Command::cargo_bin("loa-validate").expect("it is built");
     validate.arg("conformance-report").arg(suite.path().join("out/report.json")).assert().code(0);
     assert!(fs::read_to_string(suite.path().join("out/report.md")).expect("a report").contains("| loop | Full 1/1 |"));
@@ -333,12 +334,30 @@ fn a_bare_agent_is_started_once_a_phase_until_one_does_not_end_with_0() {
 #[test]
 fn what_was_left_out_is_said_and_is_no_success() {
     let suite = suite(&[GOOD, IDLE]);
-    score(&suite, &["loop", "--skip", "no-such-case"]).assert().code(3).stdout(contains("this is no rating"));
+    score(&suite, &["loop", "--skip", "no-such-case"]).assert().code(3).stderr(contains("no case matches it"));
+    score(&suite, &["loop", "--stories", "100000000"]).assert().code(64).stderr(contains("10000 are the most"));
     score(&suite, &["loop", "--skip", "X-001"]).assert().code(3).stderr(contains("nothing can be said"));
     let found = score(&suite, &["loop", "--level", "must"]).assert().code(0);
     found.stdout(contains("Only clauses down to MUST")).stdout(contains("Partial 1/1"));
     score(&suite, &["loop", "--level", "nearly"]).assert().code(64);
     score(&suite, &["loop", "--level", "must", "--strict-claims"]).assert().code(3);
+}
+
+/// A column of which everything was asked is rated, and held against what a manifest of one's own says of it.
+#[test]
+fn a_column_that_was_asked_for_is_rated() {
+    let suite = suite(&[GOOD, IDLE]);
+    let own =
+        |name: &str| suite.path().join(format!("runtimes/{name}/manifest.yaml")).to_str().expect("UTF-8").to_owned();
+    let column = |name: &str| score(&suite, &[&own(name), "--column", "exit-codes"]).assert();
+    let found = column("loop").code(0);
+    found.stdout(contains("it alone is rated").and(contains("Full 1/1")).and(contains("no rating").not()));
+    column("idle").code(0).stdout(contains("None 0/1").and(contains("what its manifest expects")));
+    let better = IDLE.1.replace("exit-codes: None", "exit-codes: Full");
+    fs::write(own("idle"), better).expect("a file");
+    column("idle").code(1).stdout(contains("something else than its manifest expects"));
+    let part = score(&suite, &[&own("loop"), "--column", "exit-codes", "--level", "must"]).assert().code(0);
+    part.stdout(contains("this is no rating").and(contains("Full 1/1").not()));
 }
 
 /// The quick subset is a part like every other: what it did not run is no rating, and it never takes the place of a whole report.

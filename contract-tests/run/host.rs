@@ -21,7 +21,7 @@ pub(super) fn strace() -> bool {
 
 /// Says that a test could not do its work here.
 #[expect(clippy::print_stderr, reason = "whoever reads the tests' output must not take silence for a pass")]
-pub(super) fn not_tested(why: &str) {
+pub(crate) fn not_tested(why: &str) {
     eprintln!("NOT TESTED: {why}");
 }
 

@@ -18,7 +18,7 @@ mod doctor;
 mod exits;
 mod features;
 mod formats;
-mod host;
+pub(crate) mod host;
 mod journal;
 mod log;
 mod model;

@@ -45,7 +45,7 @@ pub fn badges(report: &ConformanceReport, fresh: Freshness<'_>) -> Vec<Badge> {
 fn badge(report: &ConformanceReport, runtime: &RuntimeReport, column: Column, fresh: Freshness<'_>) -> String {
     let cell = runtime.cells.get(&column);
     let day = report.date.strftime("%Y-%m-%d");
-    let rated = !report.is_partial() && report.complete;
+    let rated = report.rates(column) && report.complete;
     let (word, colour) = match cell {
         _ if !rated => ("no rating".to_owned(), GREY),
         None => ("could not run".to_owned(), GREY),

@@ -116,7 +116,7 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
             clause.outcome.to_string(),
             telling.map(|case| case.id.clone()).unwrap_or_default(),
             check.map(|check| check.expected.clone()).unwrap_or_default(),
-            check.map(|check| check.observed.clone()).unwrap_or_default(),
+            check.map(|check| check.observed.clone()).or_else(|| table::alone(clause)).unwrap_or_default(),
         ]);
     }
     put(&mut text, format_args!("\n{}", rows(&clauses)));

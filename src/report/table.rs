@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 
 use crate::conform::judge::{Check, Outcome};
 use crate::conform::observe::CommandReport;
-use crate::conform::score::{CaseReport, ConformanceReport, RuntimeReport};
+use crate::conform::score::{CaseReport, ClauseReport, ConformanceReport, RuntimeReport};
 use crate::conform::spec::{Claim, Clause, Column, Plot, ProfileName, Reason, SettingReport};
 
 /// Adds to a text.
@@ -88,7 +88,7 @@ pub(super) fn agents(reports: &[ConformanceReport]) -> Vec<Vec<String>> {
 fn cells(report: &ConformanceReport, runtime: &RuntimeReport) -> impl Iterator<Item = String> {
     Column::of(report.profile).map(|column| match (&runtime.problem, runtime.cells.get(&column)) {
         (Some(_), _) | (None, None) => "could not run".to_owned(),
-        (None, Some(cell)) if report.is_partial() => cell.counts(),
+        (None, Some(cell)) if !report.rates(column) => cell.counts(),
         (None, Some(cell)) => cell.to_string(),
     })
 }
@@ -160,6 +160,11 @@ pub(super) fn attested(runtime: &RuntimeReport) -> Vec<String> {
         .collect()
 }
 
+/// That one case alone carries the verdict of a clause, where it does.
+pub(super) fn alone(clause: &ClauseReport) -> Option<String> {
+    clause.carried_alone().map(|case| format!("carried by {case} alone"))
+}
+
 /// Why cases were neither kept nor broken, the most frequent cause first. What waits for a clause that waits itself is not
 /// told twice.
 pub(super) fn unjudged(runtime: &RuntimeReport) -> Vec<(usize, Outcome, String)> {
@@ -196,7 +201,11 @@ fn root<'a>(runtime: &'a RuntimeReport, needs: &'a str) -> &'a str {
 
 /// Why a report is no rating, or not all of one.
 pub(super) fn warnings(report: &ConformanceReport) -> Vec<String> {
-    let parts = report.selection().told().into_iter().map(|part| format!("{part}: this is no rating."));
+    let rating = match report.column {
+        Some(column) if report.rates(column) => "it alone is rated",
+        _ => "this is no rating",
+    };
+    let parts = report.selection().told().into_iter().map(|part| format!("{part}: {rating}."));
     parts.chain((!report.complete).then(|| "Interrupted: this report is incomplete.".to_owned())).collect()
 }
 

@@ -74,6 +74,10 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
         let rows = unjudged.iter().map(|(count, outcome, cause)| format!("  {count:3} {outcome}: {cause}\n"));
         section(&mut text, &format!("Cases of {name} that judge nothing, and why"), &rows.collect::<String>(), "");
     }
+    let alone: Vec<&str> = runtime.clauses.iter().filter(|it| it.carried_alone().is_some()).map(|it| &*it.id).collect();
+    if !alone.is_empty() {
+        section(&mut text, &format!("Clauses of {name} that one case alone carries"), "", &alone.join(" "));
+    }
     text
 }
 
@@ -129,6 +133,9 @@ fn footer(report: &ConformanceReport) -> String {
         "{DIM}{}; levels and readings are ours. Suite {:.12}, seed {}, judge {}, {} with {} cores, {:.0}{DIM:#}\n",
         report.edition, report.suite, report.seed, report.judge, report.host, report.host.cores, report.date,
     );
+    if let Some(load) = &report.load {
+        put(&mut text, format_args!("{DIM}the machine meanwhile: {load}{DIM:#}\n"));
+    }
     text.extend(table::warnings(report).iter().map(|warning| format!("{warning}\n")));
     text
 }

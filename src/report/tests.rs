@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::conform::judge::Outcome;
-use crate::conform::score::ConformanceReport;
+use crate::conform::score::{ConformanceReport, HostLoad};
 use crate::conform::spec::Reason;
 
 fn report() -> ConformanceReport {
@@ -285,6 +285,15 @@ fn the_page_says_everything_loads_nothing_and_believes_nobody() {
     assert_eq!(page.matches("<script>").count(), 1, "no script but ours");
     for anchor in page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
         assert_eq!(page.matches(&format!("id=\"{anchor}\"")).count(), 1, "{anchor}");
+    }
+}
+
+#[test]
+fn how_busy_the_machine_was_is_told_on_the_terminal_and_on_the_page() {
+    let mut report = report();
+    report.load = Some(HostLoad { crowd: 4.5, late_ms: 131 });
+    for text in [plain(&terminal(&report, false)), html(&report)] {
+        assert!(text.contains("4.5 processes for each core, timers up to 131 ms late"), "{text}");
     }
 }
 

@@ -43,6 +43,13 @@ pub fn is_executable(folder: &Path, relative: &Path) -> Option<bool> {
     Some(found.permissions().mode() & 0o111 != 0)
 }
 
+/// Whether what this names below a folder is there, and no link leads out of it.
+#[must_use]
+pub fn is_inside(folder: &Path, relative: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    real(folder).zip(real(&folder.join(relative))).is_some_and(|(folder, place)| place.starts_with(folder))
+}
+
 fn open_regular(folder: &Path, relative: &Path) -> io::Result<File> {
     let refused = |reason: &str| io::Error::new(io::ErrorKind::InvalidInput, reason.to_owned());
     let folder = std::fs::canonicalize(folder)?;

@@ -3,11 +3,13 @@
 //! The namespaces themselves are made by the `unshare` program; here is what is done inside them. Linux only.
 #![expect(clippy::disallowed_methods, reason = "mount points are made here")]
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Error};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags, open, statvfs};
@@ -27,6 +29,17 @@ const WITH_ANSWER: u16 = 5;
 const UP: u32 = 1;
 /// Where the error number stands in the kernel's answer.
 const ERROR: std::ops::Range<usize> = 16..20;
+
+/// The devices that do no harm.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+/// The links that programs expect beside them.
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("ptmx", "pts/ptmx"),
+];
 
 /// Whether this process could reach another host: whether any route leads elsewhere than to itself.
 #[must_use]
@@ -74,6 +87,11 @@ pub fn show(from: &Path, at: &Path) -> io::Result<()> {
 /// # Errors
 /// As for [`show`].
 pub fn cover(place: &Path, with: &Path, kept: &[PathBuf]) -> io::Result<()> {
+    cover_by(place, kept, || show(with, place))
+}
+
+/// Covers a folder by whatever `lay` lays there, and lets those entries of it through that one of `kept` lies in.
+fn cover_by(place: &Path, kept: &[PathBuf], lay: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let entry = |path: &PathBuf| Some(place.join(path.strip_prefix(place).ok()?.components().next()?));
     let mut entries: Vec<PathBuf> = kept.iter().filter_map(entry).filter(|entry| entry.exists()).collect();
     entries.sort();
@@ -84,7 +102,7 @@ pub fn cover(place: &Path, with: &Path, kept: &[PathBuf]) -> io::Result<()> {
         .map(|entry| open(entry, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()))
         .collect::<Result<_, _>>()?;
     let folders: Vec<bool> = entries.iter().map(|entry| entry.is_dir()).collect();
-    show(with, place)?;
+    lay()?;
     for ((entry, held), is_folder) in entries.iter().zip(&held).zip(folders) {
         if is_folder {
             fs::create_dir_all(entry)?;
@@ -97,21 +115,52 @@ pub fn cover(place: &Path, with: &Path, kept: &[PathBuf]) -> io::Result<()> {
 }
 
 /// Lays empty memory of its own over a folder that exists.
-///
-/// # Errors
-/// As for [`show`].
-pub fn blank(place: &Path) -> io::Result<()> {
+fn blank(place: &Path) -> io::Result<()> {
     Ok(mount("none", place, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")?)
 }
 
-/// Makes everything read-only that we see mounted, but `/proc` and what is mounted at one of these places.
+/// Leaves of a `/dev` the nodes that do no harm, as far as the host has them, with terminals and shared memory of its own.
+///
+/// # Errors
+/// As for [`show`].
+pub fn only_harmless_devices(dev: &Path) -> io::Result<()> {
+    cover_by(dev, &DEVICES.map(|name| dev.join(name)), || blank(dev))?;
+    for (name, to) in DEVICE_LINKS {
+        std::os::unix::fs::symlink(to, dev.join(name))?;
+    }
+    for name in ["shm", "pts"] {
+        fs::create_dir(dev.join(name))?;
+    }
+    blank(&dev.join("shm"))?;
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    Ok(mount("devpts", dev.join("pts"), "devpts", flags, c"newinstance,ptmxmode=0666,mode=0620")?)
+}
+
+/// Gives what a `/proc` says of the machine, instead of a process, a mount of its own, which can then be made read-only.
+///
+/// # Errors
+/// As for [`show`].
+pub fn part_from_the_machine(proc: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(proc)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        let is_process = entry.file_name().to_str().is_some_and(|name| name.parse::<u32>().is_ok());
+        let can_be_written = metadata.is_dir() || (metadata.is_file() && metadata.mode() & 0o222 != 0);
+        if can_be_written && !is_process {
+            show(&entry.path(), &entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes everything read-only that we see mounted, but `/proc` itself and what is mounted at one of these places.
 ///
 /// # Errors
 /// As for [`show`]; names the place that stayed writable.
 pub fn protect(but: &[&Path]) -> io::Result<()> {
     let mounts = fs::read_to_string("/proc/self/mountinfo")?;
     for Mounted { place, flags } in mounts.lines().filter_map(Mounted::parse) {
-        if place.starts_with("/proc") || but.contains(&place.as_path()) {
+        if place == Path::new("/proc") || but.contains(&place.as_path()) {
             continue;
         }
         // What something else is shown in the place of can neither be named nor changed any more.
@@ -181,6 +230,19 @@ pub fn give_up_powers() -> io::Result<()> {
 pub fn path_sockets() -> Option<Vec<PathBuf>> {
     let table = fs::read_to_string("/proc/1/net/unix").ok()?;
     Some(table.lines().filter_map(|line| Some(PathBuf::from(&line[line.find(" /")? + 1..]))).collect())
+}
+
+/// The named pipes that a process of this host holds open, as far as we may look. Nobody hears what is written to another one.
+#[must_use]
+pub fn named_pipes() -> BTreeSet<PathBuf> {
+    let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_process = |name: OsString| name.to_str().is_some_and(|name| name.parse::<u32>().is_ok());
+    let processes = entries("/proc".into()).filter(|entry| is_process(entry.file_name()));
+    let open = processes.flat_map(|process| entries(process.path().join("fd")));
+    // What has no name leads to no path.
+    let named = open.filter_map(|open| fs::read_link(open.path()).ok()).filter(|path| path.is_absolute());
+    let named: BTreeSet<PathBuf> = named.collect();
+    named.into_iter().filter(|path| fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo())).collect()
 }
 
 #[cfg(test)]

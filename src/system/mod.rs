@@ -12,6 +12,7 @@ pub mod git;
 pub mod guard;
 pub mod ids;
 pub mod isolation;
+pub mod load;
 pub mod lock;
 pub mod orphans;
 pub mod output;

@@ -29,6 +29,9 @@ pub(super) struct Arguments {
 /// How many stories a score tells unless somebody says otherwise.
 pub(super) const STORIES: usize = 60;
 
+/// The most that it tells: every one is kept until the report is written.
+const MOST_STORIES: usize = 10_000;
+
 const EXAMPLES: &str = "\
 Examples:
   loa-conform score                         every bundled runtime: is it as known?
@@ -151,7 +154,7 @@ pub(super) struct Score {
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
     /// Tell so many drawn stories, and hold what was seen against the judge's model of the contract; runtimes only
-    #[arg(long, value_name = "N", default_value_t = STORIES)]
+    #[arg(long, value_name = "N", default_value_t = STORIES, value_parser = stories)]
     pub(super) stories: usize,
     /// How many scenarios at once; when not given, twice the cores
     #[arg(long, value_name = "N")]
@@ -199,6 +202,15 @@ impl Score {
         let Self { only, skip, column, level, quick, .. } = self;
         Selection { only: only.clone(), skip: skip.clone(), column: *column, level: *level, quick: *quick }
     }
+}
+
+/// A number of stories that can be held at once.
+fn stories(word: &str) -> Result<usize, String> {
+    let count = word.parse().map_err(|error| format!("{error}"))?;
+    if count > MOST_STORIES {
+        return Err(format!("{MOST_STORIES} are the most; `explore` tells them without end"));
+    }
+    Ok(count)
 }
 
 /// A level in any case of letters.

@@ -3,7 +3,7 @@
 use crate::cli::ExitStatus;
 use crate::conform::judge::Outcome;
 use crate::conform::score::{CaseReport, ClauseReport, ConformanceReport, RuntimeReport};
-use crate::conform::spec::{CellWord, ClaimWord, Level, ProfileName, Reason};
+use crate::conform::spec::{CellWord, ClaimWord, Column, Level, ProfileName, Reason};
 use crate::system::process::Interrupt;
 
 /// What was asked for.
@@ -42,7 +42,7 @@ pub(super) fn decide(report: &ConformanceReport, question: &Question<'_>) -> Exi
         return ExitStatus::Incomplete;
     }
     // What an agent is known to break is said clause by clause, so that a part of the suite can be held against it, too.
-    let survey = !question.named && (report.profile == ProfileName::Agent || !report.is_partial());
+    let survey = !question.named && (report.profile == ProfileName::Agent || is_rating(report));
     let known = |runtime: &RuntimeReport| survey || is_held_against_its_own(report, runtime);
     let one = |runtime| if known(runtime) { surveyed(report, runtime) } else { judged(report, runtime) };
     let status = worst(running().map(one));
@@ -70,18 +70,33 @@ fn surveyed(report: &ConformanceReport, runtime: &RuntimeReport) -> ExitStatus {
     let by_clause = report.profile == ProfileName::Agent;
     let whole = !report.is_partial();
     let differs =
-        (whole && !runtime.surprises().is_empty()) || (by_clause && !runtime.differing_reds(whole).is_empty());
+        surprises(report, runtime).next().is_some() || (by_clause && !runtime.differing_reds(whole).is_empty());
     match differs {
         true => ExitStatus::NotConforming,
-        false if runtime.expect.is_empty() || (whole && !runtime.unknowns().is_empty()) => ExitStatus::Incomplete,
+        false if runtime.expect.is_empty() || unknowns(report, runtime).next().is_some() => ExitStatus::Incomplete,
         false => ExitStatus::Success,
     }
 }
 
-/// Whether a manifest of one's own says what it earns in every column: then this is what was asked, as long as the whole
-/// suite was run.
+/// Whether any column is rated.
+fn is_rating(report: &ConformanceReport) -> bool {
+    Column::of(report.profile).any(|column| report.rates(column))
+}
+
+/// Where a rated column earned another word than is known.
+fn surprises(report: &ConformanceReport, runtime: &RuntimeReport) -> impl Iterator<Item = Column> {
+    runtime.surprises().into_iter().map(|(column, _, _)| column).filter(|column| report.rates(*column))
+}
+
+/// The rated columns of which no word is known.
+fn unknowns(report: &ConformanceReport, runtime: &RuntimeReport) -> impl Iterator<Item = Column> {
+    runtime.unknowns().into_iter().filter(|column| report.rates(*column))
+}
+
+/// Whether a manifest of one's own says what it earns in every column that is rated: then this is what was asked.
 fn is_held_against_its_own(report: &ConformanceReport, runtime: &RuntimeReport) -> bool {
-    runtime.path.is_some() && !runtime.expect.is_empty() && runtime.unknowns().is_empty() && !report.is_partial()
+    let known = || runtime.expect.keys().any(|column| report.rates(*column));
+    runtime.path.is_some() && known() && unknowns(report, runtime).next().is_none()
 }
 
 /// Whether a runtime was held against its own manifest alone, and the contract asks for more.
@@ -163,7 +178,7 @@ pub(super) fn sentence(status: ExitStatus, question: &Question<'_>, report: &Con
     let excused = || report.runtimes.iter().flat_map(RuntimeReport::cases).any(|(_, it)| it.outcome.is_excused());
     let said = match (status, question.named) {
         (ExitStatus::Success, true) if excused() => "broken only where the baseline knows it; this is no conformance",
-        (ExitStatus::Success, true) if report.is_partial() => {
+        (ExitStatus::Success, true) if !is_rating(report) => {
             "conforms to what was asked, which was a part of the suite: no rating"
         }
         (ExitStatus::NotConforming, _) if question.stale => "an entry of the baseline no longer fits; see above",
@@ -176,7 +191,10 @@ pub(super) fn sentence(status: ExitStatus, question: &Question<'_>, report: &Con
         (ExitStatus::Success, true) => "conforms to what was asked",
         (ExitStatus::Success, false) => "every candidate that could start earned what it is known to earn",
         (ExitStatus::NotConforming, true)
-            if report.runtimes.iter().any(|it| is_held_against_its_own(report, it) && !it.surprises().is_empty()) =>
+            if report
+                .runtimes
+                .iter()
+                .any(|it| is_held_against_its_own(report, it) && surprises(report, it).next().is_some()) =>
         {
             "earned something else than its manifest expects; see the cells"
         }

@@ -13,7 +13,7 @@ use super::score::jobs;
 use super::suite;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::judge::{Broken, Guide, shrunk};
+use crate::conform::judge::{Broken, Check, Guide, Jury, shrunk};
 use crate::conform::observe::{Interruption, Observation, RigOptions};
 use crate::conform::score::Rig;
 use crate::conform::spec::{Plot, Rule, RuntimeProfile};
@@ -33,7 +33,7 @@ pub(super) struct Explore {
     minutes: NonZero<u64>,
     /// Tell this story of the seed alone, as `score` does
     #[arg(long, value_name = "NUMBER", requires = "seed")]
-    story: Option<usize>,
+    story: Option<NonZero<usize>>,
     /// Draw the stories under this seed
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -85,18 +85,18 @@ pub(super) fn explore(wish: &Explore) -> Result<ExitStatus, Failure> {
     if let Some(problem) = rig.identify(candidate).problem {
         return Err(Failure::new(ExitStatus::Incomplete, format!("{}: {problem}", wish.runtime)));
     }
-    let mut told = Told { guide: Guide::new(seed), stories: 0, found: BTreeMap::new() };
+    let mut told = Told { guide: Guide::new(seed), stories: 0, found: BTreeMap::new(), red: Vec::new() };
     let jobs = NonZero::new(jobs(wish.jobs).0).unwrap_or(NonZero::<usize>::MIN);
     let search = Search { suite: &suite, candidate, rig: &rig, jobs, out: &wish.out };
     match wish.story {
-        Some(number) => search.tell(&mut told, vec![Plot::of(seed, number)])?,
+        Some(number) => search.tell_again(&mut told, seed, number.get())?,
         None => search.go_on(&mut told, wish.minutes.get())?,
     }
     shown(wish, seed, &told)?;
     Ok(match interruption.by() {
         Some(Interrupt::Interrupt) => ExitStatus::Interrupted,
         Some(Interrupt::Terminate) => ExitStatus::Terminated,
-        None if told.found.is_empty() => ExitStatus::Success,
+        None if told.found.is_empty() && told.red.is_empty() => ExitStatus::Success,
         None => ExitStatus::NotConforming,
     })
 }
@@ -106,6 +106,8 @@ struct Told {
     guide: Guide,
     stories: usize,
     found: BTreeMap<Rule, Found>,
+    /// The cases about every other that were red in the one story that was asked for, by their names.
+    red: Vec<(String, Check)>,
 }
 
 struct Search<'a> {
@@ -135,6 +137,18 @@ impl Search<'_> {
         Ok(())
     }
 
+    /// Tells one story as `score` does, which is judged by everything that `score` judges it by.
+    fn tell_again(&self, told: &mut Told, seed: u64, number: usize) -> Result<(), Failure> {
+        let plot = Plot::of(seed, number);
+        let story = Plot::told(seed, number).unwrap_or_else(|| plot.case("story"));
+        let control = self.rig.observe(&Plot::plain().case("story"), self.candidate);
+        let observed = self.rig.observe(&story, self.candidate);
+        let jury = Jury::of(self.suite, &self.candidate.manifest);
+        let red = jury.red_cases(&story, &observed, &control);
+        told.red = red.into_iter().map(|(case, check)| (case.id.clone(), check)).collect();
+        self.judge(told, &plot, &observed)
+    }
+
     /// Tells stories at the same time, and follows up what was broken in them.
     fn tell(&self, told: &mut Told, plots: Vec<Plot>) -> Result<(), Failure> {
         let all = self.observe(&plots);
@@ -142,14 +156,16 @@ impl Search<'_> {
             if self.rig.stopped() {
                 return Ok(());
             }
-            told.stories += 1;
-            told.guide.learn(&plot, &seen);
-            let broken = Broken::in_story(&plot, &seen).filter(|it| !told.found.contains_key(&it.rule));
-            if let Some(broken) = broken {
-                self.follow(told, &plot, broken.rule)?;
-            }
+            self.judge(told, &plot, &seen)?;
         }
         Ok(())
+    }
+
+    fn judge(&self, told: &mut Told, plot: &Plot, seen: &Observation) -> Result<(), Failure> {
+        told.stories += 1;
+        told.guide.learn(plot, seen);
+        let broken = Broken::in_story(plot, seen).filter(|it| !told.found.contains_key(&it.rule));
+        broken.map_or(Ok(()), |broken| self.follow(told, plot, broken.rule))
     }
 
     /// What is seen when these stories are told at the same time, in their order.
@@ -198,7 +214,8 @@ fn shown(wish: &Explore, seed: u64, told: &Told) -> Result<(), Failure> {
             let Broken { rule, step, expected, observed } = &it.broken;
             json!({ "rule": rule, "step": step, "expected": expected, "observed": observed, "story": it.title, "case": it.file })
         }).collect();
-        let document = json!({ "runtime": wish.runtime, "seed": seed, "stories": stories, "sequences": sequences, "broken": found });
+        let red: Vec<_> = told.red.iter().map(|(case, check)| json!({ "case": case, "check": check })).collect();
+        let document = json!({ "runtime": wish.runtime, "seed": seed, "stories": stories, "sequences": sequences, "broken": found, "red": red });
         return print(&format!("{document:#}\n"));
     }
     let mut text = format!("{}: {stories} stories, {sequences} sequences of three events\n", wish.runtime);
@@ -209,6 +226,10 @@ fn shown(wish: &Explore, seed: u64, told: &Told) -> Result<(), Failure> {
             "\n{rule} is broken\n  {title}\n  expected in step {step}: {expected}\n  observed: {observed}\n  case: {file}\n"
         )
     }));
-    text += if told.found.is_empty() { "verdict: no rule was broken\n" } else { "verdict: does not conform\n" };
+    text.extend(told.red.iter().map(|(case, Check { expected, observed, place, .. })| {
+        format!("\n{case} is red\n  expected: {expected}\n  observed: {observed}\n  where: {place}\n")
+    }));
+    let is_kept = told.found.is_empty() && told.red.is_empty();
+    text += if is_kept { "verdict: no rule was broken\n" } else { "verdict: does not conform\n" };
     print(&text)
 }

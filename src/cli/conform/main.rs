@@ -10,6 +10,7 @@ use super::{
 use crate::cli::defect::guarded;
 use crate::cli::{finish, parse};
 use crate::conform::observe::{CHAMBER, PHASE, keep, probe};
+use crate::system::process::hand_nothing_down;
 
 /// Runs `loa-conform` on the process's own arguments.
 ///
@@ -18,6 +19,7 @@ use crate::conform::observe::{CHAMBER, PHASE, keep, probe};
 #[must_use]
 pub fn judge() -> ExitCode {
     guarded(|| {
+        hand_nothing_down();
         let arguments: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         match arguments.as_slice() {
             [_, word, rest @ ..] if word == PHASE => return ExitCode::from(probe(rest)),

@@ -10,9 +10,10 @@ use serde_json::json;
 use super::suite;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
+use crate::conform::judge::Caught;
 use crate::conform::observe::RigOptions;
 use crate::conform::score::{MutatedClause, Mutation, MutationOptions, Ran, Rig, mutate};
-use crate::conform::spec::{Rule, RuntimeProfile};
+use crate::conform::spec::RuntimeProfile;
 use crate::system::{env, ids, scratch};
 
 #[derive(Debug, Args)]
@@ -68,7 +69,7 @@ pub(super) fn mutants(wish: &Mutants) -> Result<ExitStatus, Failure> {
     say(format_args!("seed {seed}"));
     let listener = |ran: &Ran| {
         let verdict = if ran.agrees() { "the same verdict" } else { "another verdict" };
-        say(format_args!("  {}, story {}: {verdict}, {}", ran.mutant, ran.story, rule(ran.as_processes)));
+        say(format_args!("  {}, story {}: {verdict}, {}", ran.mutant, ran.story, by(ran.as_processes.as_ref())));
     };
     let rig: &dyn Rig<RuntimeProfile> = &rig;
     let mutation = mutate(&suite, place.path(), rig, options, &listener)
@@ -81,26 +82,28 @@ pub(super) fn mutants(wish: &Mutants) -> Result<ExitStatus, Failure> {
     Ok(if mutation.holds() { ExitStatus::Success } else { ExitStatus::NotConforming })
 }
 
-fn rule(rule: Option<Rule>) -> &'static str {
-    rule.map_or("nothing was broken", Rule::as_str)
+fn by(caught: Option<&Caught>) -> &str {
+    caught.map_or("nothing was broken", |caught| &caught.by)
 }
 
 /// A table that is Markdown as well, and what is wrong.
 fn told(mutation: &Mutation) -> String {
-    let Mutation { mutants, stories, clauses, ran } = mutation;
+    let Mutation { mutants, stories, clauses, arguments, ran } = mutation;
     let mut text = format!("{mutants} mutants, {stories} stories\n\n");
-    text +=
-        "| clause | came up | own clause | another | argued away | survived | never came up | control | compound |\n";
-    text += "|---|---:|---:|---:|---:|---:|---:|---|---|\n";
+    text += "| clause | came up | own clause | another | argued away | survived | never came up | cannot | control | compound |\n";
+    text += "|---|---:|---:|---:|---:|---:|---:|---:|---|---|\n";
     // Writing to a String cannot fail.
     for it in clauses {
-        let MutatedClause { clause, generated, own, other, argued, not_reached, .. } = it;
+        let MutatedClause { clause, generated, own, other, argued, not_reached, impossible, .. } = it;
         let (survived, control) = (it.survivors.len(), if it.control { "kept" } else { "broken" });
         let compound = if it.compound { "killed" } else { "survived" };
         let _ = writeln!(
             text,
-            "| {clause} | {generated} | {own} | {other} | {argued} | {survived} | {not_reached} | {control} | {compound} |"
+            "| {clause} | {generated} | {own} | {other} | {argued} | {survived} | {not_reached} | {impossible} | {control} | {compound} |"
         );
+    }
+    for (why, count) in arguments {
+        let _ = writeln!(text, "\n{count} of them: {why}");
     }
     for survivor in clauses.iter().flat_map(|it| it.survivors.iter().map(move |mutant| (&it.clause, mutant))) {
         let _ = writeln!(text, "\n{}: survived: {}", survivor.0, survivor.1);
@@ -110,14 +113,16 @@ fn told(mutation: &Mutation) -> String {
         let _ = writeln!(text, "\nas processes: {} of {} got the same verdict", ran.len() - differing.len(), ran.len());
     }
     for it in differing {
-        let unseen =
-            it.unseen.as_deref().map_or_else(|| rule(it.as_processes).to_owned(), |why| format!("not seen: {why}"));
+        let unseen = it
+            .unseen
+            .as_deref()
+            .map_or_else(|| by(it.as_processes.as_ref()).to_owned(), |why| format!("not seen: {why}"));
         let _ = writeln!(
             text,
             "{}, story {}: in memory {}; as processes {unseen}",
             it.mutant,
             it.story,
-            rule(it.in_memory)
+            by(it.in_memory.as_ref())
         );
     }
     text += if mutation.holds() { "\nverdict: nothing survived\n" } else { "\nverdict: the judge can be fooled\n" };

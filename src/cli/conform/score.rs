@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::args::Score;
 use super::baseline::Known;
@@ -19,8 +20,10 @@ use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::judge::Judged;
 use crate::conform::observe::{AgentRig, Interruption, RigOptions, withdraw};
-use crate::conform::score::{ConformanceReport, Host, Recorder, Rig, RuntimeReport, SurveyOptions, Watched, survey};
-use crate::conform::spec::{AgentProfile, CaseDocument, ManifestDocument, ProfileName, RuntimeProfile};
+use crate::conform::score::{
+    ConformanceReport, Host, HostLoad, Recorder, Rig, RuntimeReport, SurveyOptions, Watched, survey,
+};
+use crate::conform::spec::{AgentProfile, CaseDocument, Column, ManifestDocument, ProfileName, RuntimeProfile};
 use crate::conform::suite::{Candidate, Suite};
 use crate::report;
 use crate::system::{clock, env, files, ids, isolation};
@@ -54,6 +57,10 @@ fn scored<P: Judged, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R)
         let failure = Failure::new(ExitStatus::Incomplete, "no case was selected, so nothing can be said");
         return Err(failure.hint("`loa-conform list` shows every case"));
     }
+    if wish.selection().skips_nothing(suite.cases.iter().map(CaseDocument::head)) {
+        let failure = Failure::new(ExitStatus::Incomplete, "--skip: no case matches it, so nothing was left out");
+        return Err(failure.hint("`loa-conform list` shows every case"));
+    }
     let candidates = Candidates::gather(&suite, &wish.runtimes)?;
     for name in &wish.require {
         if !candidates.all.iter().any(|candidate| candidate.manifest.name() == name) {
@@ -69,10 +76,12 @@ fn scored<P: Judged, R: Rig<P>>(wish: &Score, rig: impl FnOnce(RigOptions) -> R)
     let judge = env::current_exe().map_err(|error| Failure::new(ExitStatus::Internal, error))?;
     let hermetic = wish.hermetic || wish.place.profile == ProfileName::Agent;
     let options = RigOptions { keep: wish.keep, hermetic, stop: interruption.stop(), ..RigOptions::new(seed, judge) };
+    let load = Arc::clone(&options.load);
     let rig = rig(options);
     say(format_args!("seed {seed}"));
     let runtimes = measured(&suite, &candidates.all, &rig, wish, recorder.as_ref());
     let mut report = assemble(&suite, wish, seed, interruption.by().is_none(), runtimes);
+    report.load = load.load().map(HostLoad::from);
     if let Some(recorder) = recorder {
         // What is known excuses nothing in a bundle: it holds what was measured.
         recorder.seal(&report::json(&report)).map_err(bundle::unwritten)?;
@@ -147,6 +156,7 @@ fn assemble<P: Judged>(
         seed,
         stories: suite.stories(),
         host: Host { os, arch, cores: cores(), hermetic: wish.hermetic },
+        load: None,
         date: clock::now().wall(),
         only: wish.only.clone(),
         skip: wish.skip.clone(),
@@ -201,13 +211,11 @@ fn against_what_is_known(report: &ConformanceReport, runtime: &RuntimeReport) ->
     let name = &runtime.runtime;
     let differing = if agents { runtime.differing_reds(!report.is_partial()) } else { Vec::new() };
     let reds = differing.iter().fold(String::new(), |text, it| text + name + ": " + it + "\n");
-    if report.is_partial() {
-        return reds;
-    }
-    let surprises = runtime.surprises().into_iter();
+    let rated = |column: &Column| report.rates(*column);
+    let surprises = runtime.surprises().into_iter().filter(|(column, _, _)| rated(column));
     let surprises = surprises
         .map(|(column, expected, earned)| format!("{name}: {column} is known to be {expected} and was {earned}\n"));
-    let unknowns = runtime.unknowns().into_iter();
+    let unknowns = runtime.unknowns().into_iter().filter(rated);
     let unknowns = unknowns.map(|column| format!("{name}: its manifest does not `expect` a word for {column}\n"));
     surprises.chain(unknowns).chain([reds]).collect()
 }

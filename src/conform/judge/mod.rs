@@ -10,5 +10,5 @@ mod verdict;
 
 pub use expect::{Evidence, everywhere, judge, unobservable};
 pub use judged::Judged;
-pub use story::{Broken, Cause, Deed, Fate, Guide, Mutant, Story, Which, compound, kept, shrunk};
+pub use story::{Broken, Caught, Cause, Deed, Fate, Field, Guide, Jury, Mutant, Story, Which, shrunk};
 pub use verdict::{Check, Outcome, Place};

@@ -43,6 +43,8 @@ impl Occurrence {
             // They are looked for once, after the last step, and may be any earlier step's only when there is no other.
             orphans: if driven == Some(self.step) { seen.orphans.clone() } else { Vec::new() },
             strangers: Vec::new(),
+            speed: seen.speed,
+            late_ms: seen.late_ms,
             rig_error: None,
             kept: None,
         }
@@ -60,16 +62,22 @@ impl Situation {
             let last = seen.steps.len().checked_sub(1).filter(|_| case.is_story());
             return last.map(|last| Occurrence::new(last, &[])).into_iter().collect();
         }
+        if self == Self::Usage {
+            let last = seen.steps.len().checked_sub(1).filter(|_| !seen.usages.is_empty());
+            return last.map(|last| Occurrence::new(last, &[])).into_iter().collect();
+        }
         let whole = seen.steps.iter().enumerate().filter(|(_, step)| is_driven(step) && is_its_own(&step.end));
-        let started = whole.filter(|(number, _)| seen.attempts.iter().any(|attempt| attempt.step == *number));
-        started.flat_map(|(number, step)| self.in_step(case, seen, number, step)).collect()
+        // A phase that cannot be started calls a human, too.
+        let counts = |number: usize| self == Self::Report || seen.attempts.iter().any(|it| it.step == number);
+        let whole = whole.filter(|(number, _)| counts(*number));
+        whole.flat_map(|(number, step)| self.in_step(case, seen, number, step)).collect()
     }
 
     fn in_step(self, case: &Case, seen: &Observation, number: usize, step: &StepSeen) -> Vec<Occurrence> {
         let attempts: Vec<&AttemptSeen> = seen.attempts.iter().filter(|attempt| attempt.step == number).collect();
         let of = |phase: &str| Occurrence::new(number, &[("phase", json!(phase))]);
         match self {
-            Self::Run | Self::Story => vec![Occurrence::new(number, &[])],
+            Self::Run | Self::Story | Self::Usage => vec![Occurrence::new(number, &[])],
             Self::Retry if seen.initial_backoff.is_some_and(|initial| initial < PLAIN_BACKOFF) => Vec::new(),
             Self::Retry => retried(&attempts).into_iter().map(of).collect(),
             Self::Blocked => {

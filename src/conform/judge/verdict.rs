@@ -95,6 +95,9 @@ pub struct Check {
     /// The readings of the ledger by which it passes, when not by the clause's own words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<String>,
+    /// How many cases carried it, where the verdict of one rests on those of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carriers: Option<usize>,
 }
 
 impl Check {
@@ -106,7 +109,7 @@ impl Check {
         observed: impl Into<String>,
     ) -> Self {
         let (expected, observed) = (expected.into(), observed.into());
-        Self { outcome, reason, expected, observed, place: Place::default(), readings: Vec::new() }
+        Self { outcome, reason, expected, observed, place: Place::default(), readings: Vec::new(), carriers: None }
     }
 
     /// A check that holds.

@@ -39,6 +39,8 @@ pub struct Symptom {
 const BACKOFF: u64 = 100;
 /// A retry that takes longer than this has not heard of the knob, in milliseconds.
 const UNHEARD: u64 = 2_000;
+/// A phase and a trigger that nobody has.
+const NOBODY: &str = "\u{e000}";
 /// What may stand in braces.
 const PLACES: [&str; 5] = ["plan", "workspace", "dir", "judge_dir", "action"];
 
@@ -81,6 +83,7 @@ pub fn checkup(manifest: &Manifest, identity: &Identity, seen: Option<&[Observat
     all.push(knobs(manifest, again));
     all.extend(left(plain));
     all.extend(signs(manifest, plain));
+    all.extend(surface(manifest, &[plain, again]));
     all
 }
 
@@ -303,12 +306,24 @@ fn signs(manifest: &Manifest, plain: &Observation) -> Vec<Symptom> {
             all.push(fault(what, seen, "have the pattern match that message and nothing else"));
         }
     }
+    all
+}
+
+/// How the pattern of `surface` tells one call from another, and from none.
+fn surface(manifest: &Manifest, trials: &[&Observation]) -> Option<Symptom> {
+    let pattern = manifest.surface.as_deref()?;
+    let regex = Regex::new(&Manifest::surfaced(pattern, NOBODY, NOBODY)).ok()?;
+    let mut lines = trials.iter().flat_map(|seen| &seen.steps).flat_map(|step| &step.output);
+    if let Some(line) = lines.find(|line| regex.is_match(&line.text)) {
+        let seen = format!("its pattern matches `{}`, although no human was called", line.text);
+        return Some(fault("surface", seen, "have the pattern match that call and nothing else"));
+    }
     let lacks = |place: &&str| manifest.surface.as_deref().is_some_and(|pattern| !pattern.contains(place));
     if let Some(place) = ["{phase}", "{trigger}"].into_iter().find(lacks) {
         let seen = format!("its pattern lacks {place}, so it matches the report of another as well");
-        all.push(remark("surface", seen, "have the pattern name the phase and the trigger"));
+        return Some(remark("surface", seen, "have the pattern name the phase and the trigger"));
     }
-    all
+    None
 }
 
 fn left(plain: &Observation) -> Option<Symptom> {

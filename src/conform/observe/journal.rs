@@ -1,14 +1,14 @@
 //! What a runtime left on disk: the checkpoint folder as it stands now, and which files appeared or changed meanwhile.
 //!
-//! The judge's own reading of the disk. It reads regular files only, so that no named pipe can make it wait, and never more
-//! than a cap of each.
+//! The judge's own reading of the disk. It reads regular files only, so that no named pipe can make it wait, never more than
+//! a cap of each, and nothing that a link of the runtime's leads to outside of the case.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use crate::system::files;
+use crate::system::{beneath, files};
 
 use super::FileSeen;
 
@@ -19,26 +19,56 @@ const LONGEST: u64 = 1 << 20;
 /// The most files of a workspace that the judge looks at: a runtime that unpacks a world must not stop it.
 const MOST_FILES: usize = 20_000;
 
-/// The files of the checkpoint folder, by name; folders inside it are left out.
-pub(super) fn checkpoints(workspace: &Path) -> BTreeMap<String, FileSeen> {
-    let paths = files::list(&workspace.join(CHECKPOINTS)).unwrap_or_default();
-    let named = |path: &PathBuf| Some((path.file_name()?.to_string_lossy().into_owned(), file(path)?));
-    paths.iter().filter_map(named).collect()
+/// The folders in which a runtime leaves what it wants to be read: that of the case, and those that it may write besides.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Grounds(Vec<PathBuf>);
+
+impl Grounds {
+    pub(super) fn new(case: PathBuf, writable: Vec<PathBuf>) -> Self {
+        Self([case].into_iter().chain(writable).collect())
+    }
+
+    /// The files of a workspace's checkpoint folder, by name; folders inside it are left out. One that is not read says why
+    /// instead, which no demand on a checkpoint lets pass.
+    pub(super) fn checkpoints(&self, workspace: &Path) -> BTreeMap<String, FileSeen> {
+        let folder = workspace.join(CHECKPOINTS);
+        let is_ours = self.ground(&folder).is_some_and(|(ground, below)| beneath::is_inside(ground, below));
+        let paths = if is_ours { files::list(&folder).unwrap_or_default() } else { Vec::new() };
+        let seen = |path: &Path| match self.content(path) {
+            _ if path.is_dir() && !path.is_symlink() => None,
+            Ok(seen) => Some(seen),
+            Err(why) => Some(FileSeen { text: format!("(not read by the judge, for {why})"), modified: 0 }),
+        };
+        let named = |path: &PathBuf| Some((path.file_name()?.to_string_lossy().into_owned(), seen(path)?));
+        paths.iter().filter_map(named).collect()
+    }
+
+    /// A regular file's content; `None` when there is none, it is beyond the cap, or it lies outside.
+    pub(super) fn file(&self, path: &Path) -> Option<FileSeen> {
+        self.content(path).ok()
+    }
+
+    fn content(&self, path: &Path) -> Result<FileSeen, String> {
+        let bytes = self.bytes(path, LONGEST)?;
+        let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
+        let modified = u64::try_from(Print::of(&metadata).modified / 1_000_000).unwrap_or(u64::MAX);
+        Ok(FileSeen { text: String::from_utf8_lossy(&bytes).into_owned(), modified })
+    }
+
+    fn bytes(&self, path: &Path, limit: u64) -> Result<Vec<u8>, String> {
+        let (ground, below) = self.ground(path).ok_or("it lies outside of the case")?;
+        beneath::read(ground, below, limit).map_err(|error| error.source.to_string())
+    }
+
+    /// The ground that a path is named below, and the rest of it.
+    fn ground<'a>(&'a self, path: &'a Path) -> Option<(&'a Path, &'a Path)> {
+        self.0.iter().find_map(|ground| Some((ground.as_path(), path.strip_prefix(ground).ok()?)))
+    }
 }
 
 /// Where the context's state stands.
 pub(super) fn context_state(workspace: &Path) -> PathBuf {
     workspace.join(CHECKPOINTS).join("context-state.yaml")
-}
-
-/// A regular file's content; `None` when there is none or it is beyond the cap.
-pub(super) fn file(path: &Path) -> Option<FileSeen> {
-    let bytes = files::read(path, LONGEST).ok()?;
-    let modified = Print::of(&fs::metadata(path).ok()?).modified / 1_000_000;
-    Some(FileSeen {
-        text: String::from_utf8_lossy(&bytes).into_owned(),
-        modified: u64::try_from(modified).unwrap_or(u64::MAX),
-    })
 }
 
 /// How a file looked: enough to tell that it was written again.
@@ -115,13 +145,13 @@ impl Tail {
     }
 
     /// The whole lines since the last call; a half line stays for the next. A file that became shorter is a new one.
-    pub(super) fn lines(&mut self) -> Vec<String> {
+    pub(super) fn lines(&mut self, grounds: &Grounds) -> Vec<String> {
         let print = Print::at(&self.path);
         if print == self.print {
             return Vec::new();
         }
         self.print = print;
-        let bytes = files::read(&self.path, 64 * LONGEST).unwrap_or_default();
+        let bytes = grounds.bytes(&self.path, 64 * LONGEST).unwrap_or_default();
         if bytes.len() < self.read {
             self.read = 0;
         }
@@ -145,6 +175,8 @@ mod tests {
     #[test]
     fn the_checkpoint_folder_is_read_flat() {
         let place = place();
+        let grounds = Grounds::new(place.path().to_path_buf(), Vec::new());
+        let checkpoints = |workspace: &Path| grounds.checkpoints(workspace);
         assert!(checkpoints(place.path()).is_empty());
         fs::create_dir_all(place.path().join(".loa-checkpoint/escalations")).expect("made");
         fs::write(place.path().join(".loa-checkpoint/design.yaml"), b"a: \xff").expect("written");
@@ -152,6 +184,33 @@ mod tests {
         assert_eq!(seen.keys().collect::<Vec<_>>(), ["design.yaml"]);
         assert_eq!(seen["design.yaml"].text, "a: \u{fffd}");
         assert!(seen["design.yaml"].modified > 1_600_000_000_000);
+    }
+
+    #[test]
+    fn what_a_link_leads_to_outside_is_not_read_and_neither_is_a_pipe() {
+        let (outside, place) = (self::place(), self::place());
+        let [secret, folder] = [outside.path().join("design.yaml"), place.path().join(".loa-checkpoint")];
+        fs::write(&secret, "secret: 1").expect("written");
+        fs::create_dir(&folder).expect("made");
+        fs::write(place.path().join("kept"), "kept: 1").expect("written");
+        for (to, name) in
+            [(secret.as_path(), "out.yaml"), (Path::new("../kept"), "inside.yaml"), (Path::new("/"), "root.yaml")]
+        {
+            std::os::unix::fs::symlink(to, folder.join(name)).expect("linked");
+        }
+        let fifo = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, folder.join("pipe.yaml"), fifo, 0o600.into(), 0).expect("a pipe");
+        let grounds = Grounds::new(place.path().to_path_buf(), Vec::new());
+        let seen = grounds.checkpoints(place.path());
+        assert_eq!(seen["inside.yaml"].text, "kept: 1");
+        for name in ["out.yaml", "root.yaml", "pipe.yaml"] {
+            assert!(seen[name].text.starts_with("(not read by the judge, for it "), "{name}: {}", seen[name].text);
+        }
+        assert_eq!(grounds.file(&secret), None);
+        assert!(Tail::new(secret).lines(&grounds).is_empty());
+        fs::remove_dir_all(&folder).expect("removed");
+        std::os::unix::fs::symlink(outside.path(), &folder).expect("linked");
+        assert!(grounds.checkpoints(place.path()).is_empty(), "a folder elsewhere");
     }
 
     #[test]
@@ -179,13 +238,15 @@ mod tests {
         let place = place();
         let path = place.path().join("events");
         let mut tail = Tail::new(path.clone());
-        assert!(tail.lines().is_empty(), "a file that is not there yet");
+        let grounds = Grounds::new(place.path().to_path_buf(), Vec::new());
+        let mut lines = || tail.lines(&grounds);
+        assert!(lines().is_empty(), "a file that is not there yet");
         fs::write(&path, "one\ntw").expect("written");
-        assert_eq!(tail.lines(), ["one"]);
+        assert_eq!(lines(), ["one"]);
         fs::write(&path, "one\ntwo\n").expect("written");
-        assert_eq!(tail.lines(), ["two"]);
-        assert!(tail.lines().is_empty());
+        assert_eq!(lines(), ["two"]);
+        assert!(lines().is_empty());
         fs::write(&path, "new\n").expect("written");
-        assert_eq!(tail.lines(), ["new"]);
+        assert_eq!(lines(), ["new"]);
     }
 }

@@ -37,11 +37,22 @@ pub struct Observation {
     /// Processes that spoke to the judge as if they were phases, and were none, or a second time. Nothing that they said counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strangers: Vec<ProcessSeen>,
+    /// How many times as fast as the wall's the clock of the runtime was; absent where it was the wall's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<u32>,
+    /// How late a timer of the judge's own rang at worst, in milliseconds: so late may any other have rung, the runtime's too.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub late_ms: Millis,
     /// Why the rig itself failed, if it did: the case is then a harness error.
     pub rig_error: Option<String>,
     /// The case's folder, when it was asked to stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_nothing(late: &Millis) -> bool {
+    *late == 0
 }
 
 /// What a step did.
@@ -158,6 +169,10 @@ pub struct AttemptSeen {
     pub started: Millis,
     /// When its process was gone.
     pub ended: Option<Millis>,
+    /// When the judge told it how to end: what the runtime says of its end it says no earlier, and maybe before the judge saw
+    /// that its process was gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<Millis>,
     /// What the judge told it to end with: a code.
     pub exit: Option<i32>,
     /// What the judge told it to die by.

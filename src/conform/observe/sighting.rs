@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Deserializer, Value};
 
+use super::journal::{Footprint, Grounds};
 use super::{OutputLine, ReportSeen};
-use super::{journal, journal::Footprint};
 use crate::diag::{Budget, Format, documents};
 use crate::system::clock::Millis;
 
@@ -27,6 +27,8 @@ pub(super) struct Places<'a> {
     pub(super) workspace: &'a Path,
     /// The workspace and every other folder that belongs to the case.
     pub(super) folders: &'a [PathBuf],
+    /// Where files are read.
+    pub(super) grounds: &'a Grounds,
     /// The manifest's glob, which replaces the search.
     pub(super) glob: Option<&'a Regex>,
     /// When the case began, in milliseconds since the epoch.
@@ -45,7 +47,7 @@ impl Places<'_> {
             }
             let written = u64::try_from(print.modified / 1_000_000).unwrap_or(u64::MAX);
             let at = written.saturating_sub(self.epoch).min(now);
-            let text = journal::file(path).map(|file| file.text).unwrap_or_default();
+            let text = self.grounds.file(path).map(|file| file.text).unwrap_or_default();
             let documents: Vec<Value> = match self.glob {
                 Some(_) => in_file(path, &text).into_iter().filter(is_told).collect(),
                 None if mentions(&text) => in_file(path, &text).into_iter().filter(is_candidate).collect(),
@@ -243,7 +245,8 @@ mod tests {
         ] {
             std::fs::write(place.path().join(name), text).expect("written");
         }
-        let places = Places { workspace: place.path(), folders: &folders, glob: None, epoch: 0 };
+        let grounds = Grounds::new(place.path().to_path_buf(), Vec::new());
+        let places = Places { workspace: place.path(), folders: &folders, grounds: &grounds, glob: None, epoch: 0 };
         let found = places.reports(&before, 5);
         assert_eq!(
             found,

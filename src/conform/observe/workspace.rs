@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::EditSeen;
 use super::edit::edited;
-use super::{journal, sighting};
+use super::{journal::Grounds, sighting};
 use super::{probe::COMPACTOR, probe::PHASE};
 use crate::conform::spec::draw::Script;
 use crate::contract::Phase;
@@ -106,7 +106,8 @@ impl Lab {
         set: &BTreeMap<String, Value>,
         remove: &[String],
     ) -> Result<Option<EditSeen>, LabError> {
-        let Some(before) = journal::file(&self.workspace().join(path)).map(|file| file.text) else { return Ok(None) };
+        let grounds = Grounds::new(self.root.clone(), Vec::new());
+        let Some(before) = grounds.file(&self.workspace().join(path)).map(|file| file.text) else { return Ok(None) };
         if !sighting::yaml(&before).is_some_and(|document| document.is_object()) {
             return Ok(None);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::{ClauseReport, ConformanceReport, RuntimeReport};
+use super::{ClauseReport, ConformanceReport, HostLoad, RuntimeReport};
 use crate::conform::judge::Outcome;
 use crate::conform::spec::Column;
 use crate::contract::vocabulary;
@@ -196,7 +196,8 @@ pub enum UnionError {
 }
 
 impl ConformanceReport {
-    /// One report with the rows of this one and of others, as if all had been measured at once; its date is the latest.
+    /// One report with the rows of this one and of others, as if all had been measured at once; its date is the latest, and
+    /// its load the worst.
     ///
     /// # Errors
     /// [`UnionError`]: rows that cannot be compared never stand in one table.
@@ -213,6 +214,7 @@ impl ConformanceReport {
                 return Err(UnionError::Twice(twice.runtime.clone()));
             }
             self.date = self.date.max(other.date);
+            self.load = [self.load, other.load].into_iter().flatten().reduce(HostLoad::worse);
             self.runtimes.extend(other.runtimes.iter().cloned());
         }
         let all = [self.complete].into_iter().chain(others.iter().map(|other| other.complete));
@@ -287,9 +289,10 @@ mod tests {
 
     #[test]
     fn only_what_was_measured_alike_becomes_one() {
-        let it = report("it", &["pass"], &json!({}));
-        let later = json!({"date": "2026-06-02T09:30:00Z"});
+        let it = report("it", &["pass"], &json!({"load": {"crowd": 1.5, "late_ms": 90}}));
+        let later = json!({"date": "2026-06-02T09:30:00Z", "load": {"crowd": 3.5, "late_ms": 7}});
         let joined = it.clone().joined(&[report("an", &["fail"], &later)]).expect("alike");
+        assert_eq!(joined.load, Some(HostLoad { crowd: 3.5, late_ms: 90 }), "the worst of both");
         assert_eq!(joined.runtimes.iter().map(|row| row.runtime.as_str()).collect::<Vec<_>>(), ["an", "it"]);
         assert_eq!(joined.date.to_string(), "2026-06-02T09:30:00Z");
         for (name, more, said) in [

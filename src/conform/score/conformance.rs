@@ -1,6 +1,6 @@
 //! What a survey found, as one plain value: every renderer only formats it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use jiff::Timestamp;
@@ -13,6 +13,7 @@ use crate::conform::observe::{CommandReport, TimelineMark};
 use crate::conform::spec::{CellWord, Clause, Column, Level, ProfileName, Reason, SettingReport, TimeMethod};
 use crate::conform::spec::{ChecklistItem, Claim};
 use crate::conform::suite::Selection;
+use crate::system::load::Load;
 
 /// The report of a survey.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +39,9 @@ pub struct ConformanceReport {
     pub stories: usize,
     /// Where it was measured.
     pub host: Host,
+    /// How busy that machine was meanwhile, where it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<HostLoad>,
     /// When.
     pub date: Timestamp,
     /// Only cases that match this pattern, and what they presuppose, were run; such a report is no rating.
@@ -81,6 +85,37 @@ pub struct Host {
     /// host's network; of an agent, its row says whether it had.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hermetic: bool,
+}
+
+/// How busy a machine was while it measured. Every time that a runtime was given grew with it, up to five times.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostLoad {
+    /// How many processes wanted each core, on average.
+    pub crowd: f64,
+    /// How late a timer of the judge's own rang at worst, in milliseconds.
+    pub late_ms: u64,
+}
+
+impl From<Load> for HostLoad {
+    fn from(load: Load) -> Self {
+        let late_ms = u64::try_from(load.late.as_millis()).unwrap_or(u64::MAX);
+        Self { crowd: (load.crowd * 10.0).round() / 10.0, late_ms }
+    }
+}
+
+impl HostLoad {
+    /// The worse of two.
+    pub(super) fn worse(self, other: Self) -> Self {
+        Self { crowd: self.crowd.max(other.crowd), late_ms: self.late_ms.max(other.late_ms) }
+    }
+}
+
+impl fmt::Display for HostLoad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { crowd, late_ms } = self;
+        write!(f, "{crowd:.1} processes for each core, timers up to {late_ms} ms late")
+    }
 }
 
 /// Which kind of machine it was, and what it was shut off from.
@@ -246,6 +281,21 @@ impl RuntimeReport {
 }
 
 impl ClauseReport {
+    /// The case that alone carries the verdict of a clause that was kept.
+    #[must_use]
+    pub fn carried_alone(&self) -> Option<&str> {
+        let kept = self.cases.iter().filter(|case| self.outcome.is_green() && case.outcome.is_green());
+        let mut carriers = BTreeSet::new();
+        for case in kept.filter(|case| case.outcome != Outcome::NotApplicable) {
+            let widest = case.checks.iter().max_by_key(|check| check.carriers);
+            carriers.insert(match widest.filter(|check| check.carriers.is_some()) {
+                Some(check) => check.place.case.as_deref()?,
+                None => case.id.as_str(),
+            });
+        }
+        carriers.first().copied().filter(|_| carriers.len() == 1)
+    }
+
     /// Whether it was not observed for the machine's sake alone.
     fn is_hidden(&self) -> bool {
         let mut checks = self.cases.iter().flat_map(|case| &case.checks).filter(|it| !it.outcome.is_green()).peekable();
@@ -279,6 +329,12 @@ impl ConformanceReport {
         !self.selection().is_everything()
     }
 
+    /// Whether everything of this column was asked for, so that its cell is a rating.
+    #[must_use]
+    pub fn rates(&self, column: Column) -> bool {
+        self.selection().is_all_of(column)
+    }
+
     /// Which cases were asked for.
     #[must_use]
     pub fn selection(&self) -> Selection {
@@ -296,5 +352,41 @@ impl ConformanceReport {
     #[must_use]
     pub fn runtime(&self, name: &str) -> Option<&RuntimeReport> {
         self.runtimes.iter().find(|runtime| runtime.runtime == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn one_case_alone_carries_a_verdict_that_no_other_one_carries() {
+        let check = |carriers: Option<usize>, alone: Option<&str>| {
+            let mut check = Check::pass("e", "o");
+            (check.carriers, check.place.case) = (carriers, alone.map(str::to_owned));
+            check
+        };
+        let own = || check(None, None);
+        for (cases, expected) in [
+            (vec![("a", vec![own(), own()])], Some("a")),
+            (vec![("a", vec![own()]), ("b", vec![own()])], None),
+            (vec![("everywhere", vec![check(Some(1), Some("c")), check(Some(1), Some("c"))])], Some("c")),
+            (vec![("everywhere", vec![check(Some(1), Some("c")), check(Some(2), None)])], None),
+            (vec![("a", vec![own()]), ("everywhere", vec![check(Some(1), Some("a"))])], Some("a")),
+            (vec![("a", vec![own()]), ("everywhere", vec![check(Some(9), None)])], None),
+            (vec![], None),
+        ] {
+            let case = |(id, checks): &(&str, Vec<Check>)| json!({ "id": id, "title": "t", "outcome": "pass", "time": "real", "elapsed_ms": 1, "checks": checks });
+            let shown: Vec<Value> = cases.iter().map(case).collect();
+            let report = |outcome: &str| -> ClauseReport {
+                let clause =
+                    json!({ "id": "X-1", "column": "exit-codes", "level": "MUST", "outcome": outcome, "cases": shown });
+                serde_json::from_value(clause).expect("a clause")
+            };
+            assert_eq!(report("pass").carried_alone(), expected, "{cases:?}");
+            assert_eq!(report("fail").carried_alone(), None, "what is broken is not carried");
+        }
     }
 }

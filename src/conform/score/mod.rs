@@ -19,7 +19,7 @@ pub use baseline::{Baseline, Complaint, KnownRed, Staleness};
 pub use bundle::{Bundle, BundleError, Discrepancy, Exhibit, Flaw, Recorder, Verification, verify};
 pub use cell::Cell;
 pub use comparison::{CellChange, ClauseChange, Comparison, Direction, UnionError};
-pub use conformance::{CaseReport, ClauseReport, ConformanceReport, Host, RuntimeReport};
+pub use conformance::{CaseReport, ClauseReport, ConformanceReport, Host, HostLoad, RuntimeReport};
 pub use kinds::{BASELINE, CONFORMANCE_REPORT, conform_kinds};
 pub use mutation::{MutatedClause, Mutation, MutationOptions, Ran, mutate};
 pub use proof::{RedCase, Row, differences, shortcomings, table};

@@ -9,13 +9,17 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{ProvingError, Rig, lane, proving};
-use crate::conform::judge::{Broken, Cause, Fate, Mutant, Story, compound, kept};
-use crate::conform::spec::{Column, Expectation, Knob, Plot, Rule, RuntimeProfile};
-use crate::conform::suite::{Suite, Variant};
+use crate::conform::judge::{Caught, Cause, Fate, Jury, Mutant, Story};
+use crate::conform::observe::Observation;
+use crate::conform::spec::{Column, Knob, Plot, RuntimeProfile};
+use crate::conform::suite::{Suite, Variant, VariantError};
 
 /// The runtime that mutants are made of when they run as processes, and what is laid beside it.
 const BASE: &str = "python";
 const MUTANT: &str = include_str!("../../../fixtures/mutants/mutant.py");
+
+/// In how many stories the control is asked by cases as well, the shortest ones.
+const CONTROLLED: usize = 60;
 
 /// What became of the mutants of one clause.
 #[derive(Debug, Clone, Serialize)]
@@ -36,6 +40,8 @@ pub struct MutatedClause {
     pub survivors: Vec<String>,
     /// How many never came up in a story.
     pub not_reached: usize,
+    /// How many can come up in none.
+    pub impossible: usize,
     /// Whether a runtime without a fault kept the clause's rules in every story, and they were asked at least once.
     pub control: bool,
     /// Whether a runtime that does everything wrong that is about the clause was found.
@@ -49,10 +55,10 @@ pub struct Ran {
     pub mutant: Mutant,
     /// The number of the story.
     pub story: usize,
-    /// The rule that it broke in memory.
-    pub in_memory: Option<Rule>,
-    /// The rule that it broke as processes.
-    pub as_processes: Option<Rule>,
+    /// What found it in memory.
+    pub in_memory: Option<Caught>,
+    /// What found it as processes.
+    pub as_processes: Option<Caught>,
     /// Why nothing was seen of it, if so.
     pub unseen: Option<String>,
 }
@@ -74,6 +80,8 @@ pub struct Mutation {
     pub stories: usize,
     /// Clause by clause.
     pub clauses: Vec<MutatedClause>,
+    /// Why some were argued away, and others can come up in no story: each argument, and how many it is about.
+    pub arguments: BTreeMap<&'static str, usize>,
     /// What ran as processes.
     pub ran: Vec<Ran>,
 }
@@ -120,134 +128,170 @@ pub fn mutate(
     options: MutationOptions,
     listener: &(dyn Fn(&Ran) + Sync),
 ) -> Result<Mutation, ProvingError> {
-    let stories: Vec<Story> = (1..=options.stories).map(|number| Story::of(&Plot::of(options.seed, number))).collect();
+    let candidate = suite.candidate(BASE, place).ok_or_else(no_base)?;
     let mut rng = Rng::with_seed(options.seed);
+    let trial =
+        Trial { jury: Jury::of(suite, &candidate.manifest), stories: stories(options, &mut rng), jobs: options.jobs };
     let mut mutants: Vec<Mutant> = Mutant::all().collect();
     if let Some(count) = options.mutants {
         rng.shuffle(&mut mutants);
         mutants.truncate(count);
     }
-    let fates = fates(&mutants, &stories, options.jobs);
-    let clauses = clauses(suite, &fates, &stories);
-    let chosen = chosen(&fates, &stories, &mut rng, options.processes);
-    let ran = run(suite, place, rig, options.jobs, &stories, chosen, listener)?;
-    Ok(Mutation { mutants: mutants.len(), stories: stories.len(), clauses, ran })
-}
-
-/// What becomes of each, on several threads.
-fn fates(mutants: &[Mutant], stories: &[Story], jobs: usize) -> Vec<(Mutant, Fate)> {
-    let told = lane::run(mutants, jobs, |mutant| mutant.fate(stories));
-    told.into_iter().map(|(mutant, fate)| (*mutant, fate)).collect::<BTreeMap<_, _>>().into_iter().collect()
-}
-
-/// The clause and the column of each rule of the model.
-fn rules(suite: &Suite<RuntimeProfile>) -> BTreeMap<Rule, (String, Column)> {
-    let about = |rule: Rule| suite.cases.iter().find(|case| case.expect.contains(&Expectation::Lawful(rule)));
-    let found = Rule::ALL.iter().filter_map(|rule| {
-        let clause = suite.clause(&about(*rule)?.clause)?;
-        Some((*rule, (clause.id.clone(), clause.column)))
-    });
-    found.collect()
-}
-
-fn clauses(suite: &Suite<RuntimeProfile>, fates: &[(Mutant, Fate)], stories: &[Story]) -> Vec<MutatedClause> {
-    let (rules, control) = (rules(suite), kept(stories));
-    let mut found: BTreeMap<&str, MutatedClause> = BTreeMap::new();
-    for (rule, (clause, column)) in &rules {
-        let entry = found.entry(clause).or_insert_with(|| MutatedClause {
-            clause: clause.clone(),
-            column: *column,
-            generated: 0,
-            own: 0,
-            other: 0,
-            argued: 0,
-            survivors: Vec::new(),
-            not_reached: 0,
-            control: true,
-            compound: true,
-        });
-        entry.control &= control.contains(rule);
-        entry.compound &= compound(*rule, stories);
-    }
-    for (mutant, fate) in fates {
-        // A mutant is the first clause's that it is about.
-        let clause = |rule: &Rule| rules.get(rule).map(|(clause, _)| clause.as_str());
-        let Some(own) = mutant.rules().first().and_then(clause) else { continue };
-        let Some(entry) = found.get_mut(own) else { continue };
-        entry.generated += usize::from(*fate != Fate::NotReached);
-        match fate {
-            Fate::KilledByItsOwn(_) => entry.own += 1,
-            Fate::KilledByAnother(rule) if clause(rule) == Some(own) => entry.own += 1,
-            Fate::KilledByAnother(_) => entry.other += 1,
-            Fate::Argued(_) => entry.argued += 1,
-            Fate::Survived => entry.survivors.push(mutant.to_string()),
-            Fate::NotReached => entry.not_reached += 1,
-        }
-    }
-    found.into_values().collect()
-}
-
-/// So many mutants that did something, each with a story in which it did.
-fn chosen(fates: &[(Mutant, Fate)], stories: &[Story], rng: &mut Rng, count: usize) -> Vec<(Mutant, usize)> {
-    let mut reached: Vec<Mutant> = fates.iter().filter(|(_, fate)| *fate != Fate::NotReached).map(|it| it.0).collect();
-    rng.shuffle(&mut reached);
-    let told = |mutant: &Mutant, number: &usize| {
-        let story = &stories[*number];
-        // Where time may run out, how long this machine takes decides what is asked; that is for those that are about it.
-        let is_timed = story.case.knobs.contains_key(&Knob::RunTimeout);
-        is_timed == (mutant.cause == Cause::Timeout) && mutant.fits(story) && mutant.told(&story.case).0
-    };
-    let with_story = reached.into_iter().filter_map(|mutant| {
-        let fitting: Vec<usize> = (0..stories.len()).filter(|number| told(&mutant, number)).take(8).collect();
-        rng.choice(fitting).map(|number| (mutant, number))
-    });
-    with_story.take(count).collect()
-}
-
-fn run(
-    suite: &Suite<RuntimeProfile>,
-    place: &Path,
-    rig: &dyn Rig<RuntimeProfile>,
-    jobs: usize,
-    stories: &[Story],
-    chosen: Vec<(Mutant, usize)>,
-    listener: &(dyn Fn(&Ran) + Sync),
-) -> Result<Vec<Ran>, ProvingError> {
+    let fates = trial.fates(&mutants);
+    let clauses = trial.clauses(&fates);
     suite.files().lay_candidates(place)?;
     let mut laid = Vec::new();
-    for (number, (mutant, story)) in chosen.into_iter().enumerate() {
-        laid.push((proving::laid(&variant(mutant, number), place)?, mutant, story));
+    for (number, (mutant, story)) in trial.chosen(&fates, &mut rng, options.processes).into_iter().enumerate() {
+        let times = mutant.times(&trial.stories[story]);
+        laid.push((proving::laid(&variant(mutant, number, times), place)?, mutant, story));
     }
-    let ran = lane::run(&laid, jobs, |(candidate, mutant, number)| {
-        let story = &stories[*number];
-        let seen = rig.observe(&story.case, candidate);
-        let ran = Ran {
-            mutant: *mutant,
-            story: number + 1,
-            in_memory: mutant.told(&story.case).1,
-            as_processes: Broken::in_case(&story.case, &seen).map(|it| it.rule),
-            unseen: seen.rig_error.clone().or_else(|| seen.unseen.first().cloned()),
-        };
+    // What is seen of the runtime that they are made of, when nothing goes wrong.
+    let control =
+        if laid.is_empty() { Observation::default() } else { rig.observe(&Story::of(&Plot::plain()).case, &candidate) };
+    let ran = lane::run(&laid, options.jobs, |(candidate, mutant, story)| {
+        let ran = trial.ran(*mutant, *story, &control, |story| rig.observe(&story.case, candidate));
         listener(&ran);
         ran
     });
-    Ok(ran.into_iter().map(|(_, ran)| ran).collect())
+    let ran = ran.into_iter().map(|(_, ran)| ran).collect();
+    Ok(Mutation { mutants: mutants.len(), stories: trial.stories.len(), clauses, arguments: arguments(&fates), ran })
 }
 
-/// The mutant as a variant of the runtime that it is made of.
-fn variant(mutant: Mutant, number: usize) -> Variant {
+fn no_base() -> VariantError {
+    let problem = "the suite has no runtime of this name to make mutants of".to_owned();
+    VariantError::Malformed { path: Path::new("runtimes").join(BASE), problem }
+}
+
+/// The stories: those of the seed, and some in which one thing goes wrong twice; the shortest first.
+fn stories(options: MutationOptions, rng: &mut Rng) -> Vec<Story> {
+    let drawn = (1..=options.stories).map(|number| Plot::of(options.seed, number));
+    let mut stories: Vec<Story> = drawn.chain(Plot::twice(rng)).map(|plot| Story::of(&plot)).collect();
+    stories.sort_by_key(Story::length);
+    stories
+}
+
+fn arguments(fates: &[(Mutant, Fate)]) -> BTreeMap<&'static str, usize> {
+    let mut arguments = BTreeMap::new();
+    for (_, fate) in fates {
+        if let Fate::Argued(why) | Fate::Impossible(why) = fate {
+            *arguments.entry(*why).or_default() += 1;
+        }
+    }
+    arguments
+}
+
+/// Who judges, of which stories.
+struct Trial<'a> {
+    jury: Jury<'a>,
+    /// The shortest first.
+    stories: Vec<Story>,
+    /// How many mutants at once.
+    jobs: usize,
+}
+
+impl Trial<'_> {
+    /// What becomes of each, on several threads.
+    fn fates(&self, mutants: &[Mutant]) -> Vec<(Mutant, Fate)> {
+        let told = lane::run(mutants, self.jobs, |mutant| self.jury.fate(mutant, &self.stories));
+        let mut fates: Vec<_> = told.into_iter().map(|(mutant, fate)| (*mutant, fate)).collect();
+        fates.sort_by_key(|(mutant, _)| *mutant);
+        fates
+    }
+
+    fn clauses(&self, fates: &[(Mutant, Fate)]) -> Vec<MutatedClause> {
+        let Self { jury, stories, .. } = self;
+        let asked: Vec<_> = jury.clauses().into_values().filter(|clause| jury.is_about(&clause.id)).collect();
+        let kept = jury.kept(stories, CONTROLLED);
+        let judged = lane::run(&asked, self.jobs, |clause| {
+            (kept.contains(clause.id.as_str()), jury.finds_compound(&clause.id, stories))
+        });
+        let mut found: BTreeMap<&str, MutatedClause> = BTreeMap::new();
+        for (clause, (control, compound)) in judged {
+            let (generated, own, other, argued, not_reached, impossible) = <_>::default();
+            let (clause, column, survivors) = (clause.id.clone(), clause.column, Vec::new());
+            let it = MutatedClause {
+                clause,
+                column,
+                generated,
+                own,
+                other,
+                argued,
+                survivors,
+                not_reached,
+                impossible,
+                control,
+                compound,
+            };
+            found.extend(asked.iter().find(|known| known.id == it.clause).map(|known| (known.id.as_str(), it)));
+        }
+        for (mutant, fate) in fates {
+            // A mutant is the first clause's that it is about.
+            let Some(own) = jury.own(mutant).first().copied() else { continue };
+            let Some(entry) = found.get_mut(own) else { continue };
+            entry.generated += usize::from(!matches!(fate, Fate::NotReached | Fate::Impossible(_)));
+            match fate {
+                Fate::KilledByItsOwn(_) => entry.own += 1,
+                Fate::KilledByAnother(_) => entry.other += 1,
+                Fate::Argued(_) => entry.argued += 1,
+                Fate::Survived => entry.survivors.push(mutant.to_string()),
+                Fate::NotReached => entry.not_reached += 1,
+                Fate::Impossible(_) => entry.impossible += 1,
+            }
+        }
+        found.into_values().collect()
+    }
+
+    /// So many mutants that did something, each with a story in which it did.
+    fn chosen(&self, fates: &[(Mutant, Fate)], rng: &mut Rng, count: usize) -> Vec<(Mutant, usize)> {
+        let stories = &self.stories;
+        let is_reached = |fate: &Fate| !matches!(fate, Fate::NotReached | Fate::Impossible(_));
+        let mut reached: Vec<Mutant> = fates.iter().filter(|(_, fate)| is_reached(fate)).map(|it| it.0).collect();
+        rng.shuffle(&mut reached);
+        let told = |mutant: &Mutant, number: &usize| {
+            let story = &stories[*number];
+            // Where time may run out, how long this machine takes decides what is asked; that is for those that are about it.
+            let is_timed = story.case.knobs.contains_key(&Knob::RunTimeout);
+            is_timed == (mutant.cause == Cause::Timeout) && mutant.fits(story) && mutant.played(story).0
+        };
+        let with_story = reached.into_iter().filter_map(|mutant| {
+            let fitting: Vec<usize> = (0..stories.len()).filter(|number| told(&mutant, number)).take(8).collect();
+            rng.choice(fitting).map(|number| (mutant, number))
+        });
+        with_story.take(count).collect()
+    }
+
+    /// What one showed that ran as processes, in the story of this number.
+    fn ran(&self, mutant: Mutant, number: usize, control: &Observation, run: impl Fn(&Story) -> Observation) -> Ran {
+        let story = &self.stories[number];
+        let seen = run(story);
+        Ran {
+            mutant,
+            story: number + 1,
+            in_memory: self.jury.told(&mutant, story).1,
+            as_processes: self.jury.caught(&story.case, &seen, control),
+            unseen: seen.rig_error.clone().or_else(|| seen.unseen.first().cloned()),
+        }
+    }
+}
+
+/// The mutant as a variant of the runtime that it is made of; what it is about comes up so often in its story.
+fn variant(mutant: Mutant, number: usize, times: usize) -> Variant {
     let verbs = [("run", "{plan}"), ("resume", "{plan}"), ("resolve", "{action}"), ("state", ""), ("halt", "")];
     let words = |verb: &str, word: &str| {
         let all = ["python3", "-B", "{dir}/mutant.py", verb, word];
         all.into_iter().filter(|word| !word.is_empty()).collect::<Value>()
     };
-    let spec = serde_json::to_string(&mutant).expect("a mutant is plain data");
+    let mut spec = serde_json::to_value(mutant).expect("a mutant is plain data");
+    spec["times"] = times.into();
     Variant {
         variant: format!("mutant-{number}"),
         base: BASE.to_owned(),
         about: mutant.to_string(),
         change: Vec::new(),
-        files: BTreeMap::from([("mutant.py".to_owned(), MUTANT.to_owned()), ("mutant.json".to_owned(), spec)]),
+        files: BTreeMap::from([
+            ("mutant.py".to_owned(), MUTANT.to_owned()),
+            ("mutant.json".to_owned(), spec.to_string()),
+        ]),
         manifest: verbs.into_iter().map(|(verb, word)| (verb.to_owned(), words(verb, word))).collect(),
         kills: None,
         also: Vec::new(),

@@ -104,8 +104,8 @@ pub enum TimeMethod {
     Real,
     /// Limits scaled down by knobs.
     Scaled,
-    /// Limits as they are, and a clock that runs two hours a second for the runtime and everything that it starts
-    /// (`faketime`); where there is none the case is not observed.
+    /// Limits as they are, and a clock that runs two hours a second, on a busy machine down to half an hour, for the runtime and
+    /// everything that it starts (`faketime`); where there is none the case is not observed.
     Accelerated,
 }
 

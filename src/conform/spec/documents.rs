@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::manifest::STARTED;
+use super::patterns::PATTERNS;
 use super::{AdapterAnswer, AdapterAsk, AgentCase, AgentManifest, Case, Manifest};
 use crate::diag::Format;
 use crate::schema::{Kind, Marks};
@@ -11,7 +12,7 @@ use crate::schema::{Kind, Marks};
 pub const RUNTIME_MANIFEST: Kind = Kind::of::<Manifest>("runtime-manifest", manifests)
     .place("fixtures/runtimes/*/manifest.yaml, or a file of yours")
     .known_by(Marks { paths: &["runtimes/*/manifest.yaml"], keys: &["runtime", "version"] })
-    .rules(&[STARTED]);
+    .rules(&[STARTED, PATTERNS]);
 
 /// What an adapter is asked.
 pub const ADAPTER_ASK: Kind = Kind::of::<AdapterAsk>("adapter-ask", asks)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Matcher, Rule};
+use super::{ContextRule, Matcher, Rule};
 
 /// One effect that must be seen. Each failed one yields a reason code of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -275,6 +275,8 @@ pub enum Expectation {
     /// The judge's model of the contract, held against whatever happened from the first step on: the rule was kept each time
     /// that it applied.
     Lawful(Rule),
+    /// What the contract says of every usage, held against each that was reported.
+    EveryUsage(ContextRule),
 }
 
 /// A count that another legal reading allows.

@@ -163,6 +163,12 @@ impl Manifest {
         self.command(verb).is_none() && self.adapter.is_some()
     }
 
+    /// A pattern of `surface` for this phase and trigger, whose words stand for themselves.
+    #[must_use]
+    pub fn surfaced(pattern: &str, phase: &str, trigger: &str) -> String {
+        pattern.replace("{phase}", &regex::escape(phase)).replace("{trigger}", &regex::escape(trigger))
+    }
+
     /// What stands for the runtime's program: `run`, or else the adapter.
     #[must_use]
     pub fn program(&self) -> Option<&Argv> {

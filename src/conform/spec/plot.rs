@@ -1,14 +1,17 @@
 //! What goes wrong in a story, and the case that makes it happen. A plot is what is drawn, varied and shrunk; the case is
 //! made of it.
 
+mod incident;
+mod twice;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use fastrand::Rng;
 use serde_json::{Value, json};
 
+use self::incident::{Cause, Incident, Kind};
 use super::draw::seed_of;
-use super::{Act, Case, Drive, Expectation, Knob, Rule, Step, TimeMethod};
+use super::{Act, Case, Drive, Expectation, Knob, Limits, Rule, Step, TimeMethod};
 use crate::contract::{Phase, ResolutionAction};
 
 /// How the identifier of a story begins.
@@ -17,21 +20,17 @@ const PREFIX: &str = "story-";
 const MOST_STEPS: usize = 30;
 /// The most incidents of a story, each of which takes two steps at most.
 const MOST_INCIDENTS: usize = 14;
-/// Starts that end with 1 after which every reading of the contract calls a human.
-const USED_UP: u32 = 4;
 /// The stories over which each cause is sure to come up in each phase.
 const SURE: usize = 60;
-/// How long a run may take in which time runs out, in milliseconds, and how long the phase takes in which it does.
+/// One story in so many is patient.
+const PATIENT: usize = 12;
+/// How long a runtime waits in it before a retry, in milliseconds.
+const BACKOFF: u64 = 1_000;
+/// How long a run may take in which time runs out, in milliseconds.
 const TIME: u64 = 3_000;
-const TOO_LONG: u64 = 4_000;
-/// The limits of a context that fills, and what its phase says of it, in tokens.
-const SOFT_LIMIT: u64 = 80_000;
-pub(in crate::conform) const HARD_LIMIT: u64 = 150_000;
-const FULL: [u64; 4] = [150_000, 150_000, 151_000, 152_000];
-/// Codes that the contract does not know, among them those that shells give.
-const UNKNOWN: [i64; 9] = [3, 17, 64, 77, 125, 126, 127, 137, 255];
-/// Those that a program written in Rust does not catch.
-const SIGNALS: [&str; 4] = ["KILL", "TERM", "HUP", "ABRT"];
+/// The limits of a context that fills, in tokens: other ones than the contract's own.
+const SOFT_LIMIT: u64 = 60_000;
+pub(in crate::conform) const HARD_LIMIT: u64 = 120_000;
 
 /// What goes wrong in a story.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,166 +38,23 @@ pub struct Plot {
     incidents: Vec<Incident>,
     /// What phases print, drawn under this seed; nothing when absent.
     words: Option<u64>,
-    /// Whether the run is resumed once more when it is over.
-    resumed: bool,
+    /// How often the run is resumed when it is over.
+    resumed: u8,
 }
 
-/// One thing that goes wrong, and what a human answers where one is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Incident {
-    phase: Phase,
-    kind: Kind,
-    answer: ResolutionAction,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// It ends with 1, so many times.
-    Fails(u32),
-    /// It ends with 1 whenever it runs.
-    NeverPasses,
-    /// It ends with 2.
-    Blocked,
-    Unknown(i64),
-    Dies(&'static str),
-    /// The runtime is killed while it runs.
-    Killed,
-    /// A person asks the runtime to halt while it runs.
-    Halted,
-    /// Its command cannot be started.
-    Unstartable,
-    /// Its context is full, and stays so.
-    Overflows,
-    /// It takes longer than the run may. What a human can do about that is another matter: the story ends here.
-    OutOfTime,
-}
-
-/// What may go wrong, whatever is drawn beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Cause {
-    Failed,
-    Exhausted,
-    Blocked,
-    Unknown,
-    Signal,
-    Killed,
-    Unstartable,
-    Halted,
-    Overflow,
-    OutOfTime,
-}
-
-impl Cause {
-    const ALL: [Self; 10] = [
-        Self::Failed,
-        Self::Exhausted,
-        Self::Blocked,
-        Self::Unknown,
-        Self::Signal,
-        Self::Killed,
-        Self::Unstartable,
-        Self::Halted,
-        Self::Overflow,
-        Self::OutOfTime,
-    ];
-
-    /// Whether a manifest may lack the way to bring it about: of a runtime without one such a story is not observed.
-    fn wants_a_way(self) -> bool {
-        matches!(self, Self::Halted | Self::Overflow | Self::OutOfTime)
-    }
-
-    fn kind(self, phase: Phase, rng: &mut Rng) -> Kind {
-        match self {
-            Self::Failed => Kind::Fails(rng.u32(1..=2)),
-            // After its first failures it may be another phase that runs: how often in all is a matter of remediation.
-            Self::Exhausted if phase == Phase::Audit => Kind::NeverPasses,
-            Self::Exhausted => Kind::Fails(USED_UP),
-            Self::Blocked => Kind::Blocked,
-            Self::Unknown => Kind::Unknown(UNKNOWN[rng.usize(0..UNKNOWN.len())]),
-            Self::Signal => Kind::Dies(SIGNALS[rng.usize(0..SIGNALS.len())]),
-            Self::Killed => Kind::Killed,
-            Self::Unstartable => Kind::Unstartable,
-            Self::Halted => Kind::Halted,
-            Self::Overflow => Kind::Overflows,
-            Self::OutOfTime => Kind::OutOfTime,
-        }
-    }
-}
-
-impl Kind {
-    #[cfg(test)]
-    fn cause(self) -> Cause {
-        match self {
-            Self::Fails(USED_UP..) | Self::NeverPasses => Cause::Exhausted,
-            Self::Fails(_) => Cause::Failed,
-            Self::Blocked => Cause::Blocked,
-            Self::Unknown(_) => Cause::Unknown,
-            Self::Dies(_) => Cause::Signal,
-            Self::Killed => Cause::Killed,
-            Self::Unstartable => Cause::Unstartable,
-            Self::Halted => Cause::Halted,
-            Self::Overflows => Cause::Overflow,
-            Self::OutOfTime => Cause::OutOfTime,
-        }
-    }
-
-    fn calls_a_human(self) -> bool {
-        !matches!(self, Self::Fails(1..USED_UP) | Self::Killed)
-    }
-
-    fn ends_the_step(self) -> bool {
-        self.calls_a_human() || self == Self::Killed
-    }
-
-    fn wants_a_way(self) -> bool {
-        self.leaves_it_open() || self == Self::OutOfTime
-    }
-
-    /// Whether the phase may be done or not when it is over.
-    fn leaves_it_open(self) -> bool {
-        matches!(self, Self::Halted | Self::Overflows)
-    }
-
-    /// What an attempt does at its end, and how many attempts do.
-    fn acts(self) -> (Vec<Act>, u32) {
-        let exit = |code: i64| Act::Exit(json!(code));
-        match self {
-            Self::Fails(times) => (vec![exit(1)], times),
-            Self::NeverPasses => (vec![exit(1)], 1),
-            Self::Blocked => (vec![exit(2)], 1),
-            Self::Unknown(code) => (vec![exit(code)], 1),
-            Self::Dies(signal) => (vec![Act::Die(signal.to_owned())], 1),
-            Self::Killed => (vec![Act::Hang], 1),
-            Self::Halted => (vec![Act::UntilHalted, exit(0)], 1),
-            Self::Unstartable => (Vec::new(), 0),
-            Self::Overflows => (FULL.map(Act::Usage).into_iter().chain([exit(0)]).collect(), 1),
-            Self::OutOfTime => (vec![Act::Sleep(TOO_LONG), exit(0)], 1),
-        }
-    }
-}
-
-impl fmt::Display for Incident {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let phase = self.phase;
-        match self.kind {
-            Kind::Fails(times) => write!(f, "{phase} fails {times} times")?,
-            Kind::Blocked => write!(f, "{phase} is blocked")?,
-            Kind::Unknown(code) => write!(f, "{phase} ends with {code}")?,
-            Kind::Dies(signal) => write!(f, "{phase} dies by {signal}")?,
-            Kind::Killed => write!(f, "the runtime is killed in {phase}")?,
-            Kind::NeverPasses => write!(f, "{phase} never passes")?,
-            Kind::Halted => write!(f, "a person halts the run in {phase}")?,
-            Kind::Unstartable => write!(f, "{phase} cannot be started")?,
-            Kind::Overflows => write!(f, "the context stays full in {phase}")?,
-            Kind::OutOfTime => return write!(f, "{phase} takes longer than the run may"),
-        }
-        if self.kind.calls_a_human() { write!(f, ", answered by {}", self.answer) } else { Ok(()) }
-    }
-}
-
-/// The stories of a seed, numbered from 1.
+/// The stories of a seed, numbered from 1. In some the runtime waits so long before a retry that it can be told from noise; of
+/// those in which the context fills, every other one has its limits in the configuration alone.
 pub(super) fn stories(seed: u64, count: usize) -> Vec<Case> {
-    (1..=count).map(|number| Plot::of(seed, number).case(&name(number))).collect()
+    let mut told: Vec<Case> = (1..=count).map(|number| Plot::of(seed, number).case(&name(number))).collect();
+    for (number, case) in (1..).zip(&mut told) {
+        if usize::is_multiple_of(number, PATIENT) && case.time == TimeMethod::Real {
+            case.knobs.extend([(Knob::InitialBackoff, BACKOFF), (Knob::MaxBackoff, BACKOFF)]);
+        }
+    }
+    for case in told.iter_mut().filter(|case| !case.config.is_empty()).step_by(2) {
+        case.limits = Limits::Configuration;
+    }
+    told
 }
 
 /// The identifier of a story.
@@ -228,6 +84,18 @@ impl Plot {
         Self::drawn(&mut rng, wants_a_way).with(&sure)
     }
 
+    /// The case of the story of this number, as `score` tells it.
+    #[must_use]
+    pub fn told(seed: u64, number: usize) -> Option<Case> {
+        stories(seed, number).pop()
+    }
+
+    /// One in which nothing goes wrong and nobody says anything.
+    #[must_use]
+    pub fn plain() -> Self {
+        Self { incidents: Vec::new(), words: None, resumed: 0 }
+    }
+
     /// The same, in which these are sure to come up.
     fn with(mut self, sure: &[Incident]) -> Self {
         self.incidents.retain(|it| it.kind != Kind::OutOfTime && sure.iter().all(|sure| sure.phase != it.phase));
@@ -252,7 +120,7 @@ impl Plot {
 
     /// As [`Plot::draw`], with or without what a manifest may lack the way for.
     fn drawn(rng: &mut Rng, wants_a_way: bool) -> Self {
-        let mut plot = Self { incidents: Vec::new(), words: Some(rng.u64(..)), resumed: rng.u8(0..5) < 2 };
+        let mut plot = Self { incidents: Vec::new(), words: Some(rng.u64(..)), resumed: u8::from(rng.u8(0..5) < 2) };
         for &phase in Phase::ALL {
             for _ in 0..[0, 0, 0, 0, 1, 1, 1, 2][rng.usize(0..8)] {
                 plot.incidents.push(incident(rng, phase, wants_a_way));
@@ -277,7 +145,7 @@ impl Plot {
             // A phase's own incidents stay in their order.
             plot.incidents.sort_by_key(|it| it.phase);
         }
-        plot.resumed ^= rng.u8(0..8) == 0;
+        plot.resumed ^= u8::from(rng.u8(0..8) == 0);
         plot
     }
 
@@ -300,8 +168,8 @@ impl Plot {
                 smaller.push(plot);
             }
         }
-        if self.resumed {
-            smaller.push(Self { resumed: false, ..self.clone() });
+        if self.resumed > 0 {
+            smaller.push(Self { resumed: 0, ..self.clone() });
         }
         if self.words.is_some() {
             smaller.push(Self { words: None, ..self.clone() });
@@ -321,7 +189,8 @@ impl Plot {
         let limits = [("soft", SOFT_LIMIT), ("hard", HARD_LIMIT)].into_iter().filter(|_| fills);
         let limits =
             limits.map(|(which, tokens)| (format!("autonomous_agent.context.{which}_limit_tokens"), json!(tokens)));
-        let again = if self.resumed { "; it is resumed once more" } else { "" };
+        let again =
+            ["", "; it is resumed once more"].get(usize::from(self.resumed)).unwrap_or(&"; it is resumed twice more");
         Case {
             id: id.to_owned(),
             clause: "EXIT-001".to_owned(),
@@ -341,7 +210,7 @@ impl Plot {
     /// or may be done. Where the runtime is met in a phase, that is the first attempt of the phase in a step. Two failures in
     /// a row would be one, which might call a human.
     fn happening(&self) -> Vec<Incident> {
-        let mut over = BTreeSet::new();
+        let (mut over, mut opened) = (BTreeSet::new(), BTreeSet::new());
         let mut happening: Vec<Incident> = Vec::new();
         for incident in &self.incidents {
             let retried = happening.last().is_some_and(|it| it.phase == incident.phase && !it.kind.ends_the_step());
@@ -355,15 +224,19 @@ impl Plot {
             let never_passes = happening.iter().any(|it| it.kind == Kind::NeverPasses);
             let answer = lasting(incident, never_passes);
             happening.push(Incident { answer, ..*incident });
-            if incident.kind.leaves_it_open() {
+            if incident.kind.leaves_it_open() && answer != ResolutionAction::Reset {
                 over.insert(incident.phase);
+                opened.insert(incident.phase);
             }
             match answer {
                 _ if incident.kind == Kind::OutOfTime => break,
                 _ if !incident.kind.calls_a_human() => {}
                 ResolutionAction::Abort => break,
                 ResolutionAction::SkipPhase => drop(over.insert(incident.phase)),
-                ResolutionAction::Reset | ResolutionAction::FixAndResume => {}
+                // Whatever was done or passed over is not; which attempt of a phase comes next is known unless it may have
+                // been done.
+                ResolutionAction::Reset => over.retain(|phase| opened.contains(phase)),
+                ResolutionAction::FixAndResume => {}
             }
         }
         happening
@@ -373,14 +246,18 @@ impl Plot {
         let mut words = self.words.map(Rng::with_seed);
         let mut phases: BTreeMap<String, Vec<Vec<Act>>> = BTreeMap::new();
         let happening = self.happening();
+        let fills = happening.iter().any(|it| it.kind == Kind::Overflows);
         for incident in &happening {
             let (last, times) = incident.kind.acts();
             let attempts = phases.entry(incident.phase.to_string()).or_default();
-            attempts.extend((0..times).map(|_| attempt(words.as_mut(), last.clone())));
+            attempts.extend((0..times).map(|_| {
+                let acts = attempt(words.as_mut(), fills, last.clone());
+                if incident.finds() { with_findings(acts, words.as_mut()) } else { acts }
+            }));
         }
         let never = |phase: Phase| happening.iter().any(|it| it.phase == phase && it.kind == Kind::NeverPasses);
         for &phase in Phase::ALL.iter().filter(|phase| !never(**phase)) {
-            let success = attempt(words.as_mut(), vec![Act::Exit(json!(0))]);
+            let success = attempt(words.as_mut(), fills, vec![Act::Exit(json!(0))]);
             phases.entry(phase.to_string()).or_default().push(success);
         }
         phases
@@ -399,7 +276,6 @@ impl Plot {
                 }
             }
             match incident.kind {
-                Kind::OutOfTime => return steps,
                 Kind::Killed => steps.push(Step::Resume(Drive::default())),
                 kind if kind.calls_a_human() => {
                     steps.extend([Step::Resolve(incident.answer.to_string()), Step::Resume(Drive::default())]);
@@ -407,7 +283,7 @@ impl Plot {
                 _ => {}
             }
         }
-        steps.extend(self.resumed.then(|| Step::Resume(Drive::default())));
+        steps.extend((0..self.resumed).map(|_| Step::Resume(Drive::default())));
         steps.truncate(MOST_STEPS);
         steps
     }
@@ -429,12 +305,10 @@ fn incident(rng: &mut Rng, phase: Phase, wants_a_way: bool) -> Incident {
     Incident { phase, kind: cause.kind(phase, rng), answer: answer(rng) }
 }
 
-/// What a human answers with whom the story can go on: a phase that may be done is not passed over, and one that never passes
-/// is, and never run again.
+/// What a human answers with whom the story can go on: a phase that never passes is passed over, and never run again.
 fn lasting(incident: &Incident, never_passes: bool) -> ResolutionAction {
     use ResolutionAction::{FixAndResume, Reset, SkipPhase};
     match (incident.kind, incident.answer) {
-        (kind, SkipPhase) if kind.leaves_it_open() => FixAndResume,
         (Kind::NeverPasses, FixAndResume | Reset) => SkipPhase,
         (_, Reset) if never_passes => FixAndResume,
         (_, answer) => answer,
@@ -482,9 +356,12 @@ fn pairs() -> Vec<(Cause, Phase)> {
     Cause::ALL.iter().flat_map(|cause| Phase::ALL.iter().map(|phase| (*cause, *phase))).collect()
 }
 
-/// What an attempt does: sometimes it prints something or leaves a result, little or much, and then it ends.
-fn attempt(words: Option<&mut Rng>, last: Vec<Act>) -> Vec<Act> {
+/// What an attempt does: sometimes it prints something, leaves a result, little or much, or uses its context, and then it ends.
+fn attempt(words: Option<&mut Rng>, uses: bool, last: Vec<Act>) -> Vec<Act> {
     let talk = words.and_then(|rng| {
+        if uses && rng.bool() {
+            return Some(usages(rng));
+        }
         let word: String = (0..12).map(|_| rng.lowercase()).collect();
         match rng.u8(0..12) {
             0..5 => None,
@@ -498,6 +375,30 @@ fn attempt(words: Option<&mut Rng>, last: Vec<Act>) -> Vec<Act> {
     talk.into_iter().flatten().chain(last).collect()
 }
 
+/// A context that fills up to somewhere between its limits, and is emptied.
+fn usages(rng: &mut Rng) -> Vec<Act> {
+    let mut usages = vec![rng.u64(1_000..SOFT_LIMIT), rng.u64(SOFT_LIMIT..HARD_LIMIT)];
+    if rng.bool() {
+        usages.push(rng.u64(usages[1]..HARD_LIMIT));
+    }
+    usages.push(rng.u64(1_000..SOFT_LIMIT));
+    usages.into_iter().map(Act::Usage).collect()
+}
+
+/// The same attempt, which also leaves what it found.
+fn with_findings(mut acts: Vec<Act>, words: Option<&mut Rng>) -> Vec<Act> {
+    let Some(rng) = words else { return acts };
+    let word: String = (0..12).map(|_| rng.lowercase()).collect();
+    let finding = |number: usize| json!({ "id": format!("F-{word}-{number}"), "severity": "high", "category": "security", "description": word });
+    let findings: Vec<Value> = (0..rng.usize(1..=3)).map(finding).collect();
+    let supplied = acts.iter_mut().find_map(|act| if let Act::Result(result) = act { Some(result) } else { None });
+    match supplied {
+        Some(result) => result["findings"] = json!(findings),
+        None => acts.insert(0, Act::Result(json!({ "findings": findings }))),
+    }
+    acts
+}
+
 /// What a phase supplies, with so many decisions; in texts that YAML might read as something else.
 fn result(word: &str, decisions: usize) -> Value {
     let odd = ["yes", "1e3", "null", "- a: b # c", "\"\\'", "two\nlines\n", " space ", "ünï 漢字", "2026-01-31"];
@@ -509,60 +410,4 @@ fn result(word: &str, decisions: usize) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_story_is_the_same_under_the_same_seed_and_goes_on_for_thirty_steps_at_most() {
-        let told = stories(7, 60);
-        assert_eq!(told, stories(7, 60));
-        assert_ne!(told[..10], stories(8, 10)[..]);
-        assert!(told.iter().all(|case| (1..=MOST_STEPS).contains(&case.steps.len())));
-        assert!(told.iter().any(|case| case.steps.len() >= 10), "some are long");
-    }
-
-    /// Each thing that can go wrong does in each phase where it can, and each answer is given.
-    #[test]
-    fn over_the_stories_that_are_drawn_every_pair_of_phase_and_incident_comes_up() {
-        let (mut pairs, mut rng) = (BTreeSet::new(), Rng::with_seed(1));
-        for _ in 0..20_000 {
-            for it in Plot::draw(&mut rng).happening() {
-                let kind = match it.kind {
-                    Kind::Fails(times) => format!("fails {times}"),
-                    Kind::Unknown(_) => "unknown".to_owned(),
-                    Kind::Dies(_) => "dies".to_owned(),
-                    kind => format!("{kind:?}"),
-                };
-                let answered = it.kind.calls_a_human() && it.kind != Kind::OutOfTime;
-                pairs.insert((it.phase, kind, answered.then_some(it.answer)));
-            }
-        }
-        // Five kinds call a human who gives one of four answers, two one who gives one of three, one ends the story; three
-        // do not. An audit that never passes is passed over or given up.
-        let never_passes = pairs.iter().filter(|(_, kind, _)| kind == "NeverPasses").count();
-        assert_eq!((pairs.len() - never_passes, never_passes), (8 * (5 * 4 + 2 * 3 + 3 + 1) - 4, 2));
-    }
-
-    #[test]
-    fn over_the_stories_of_a_score_every_cause_comes_up_in_every_phase() {
-        for seed in 0..50 {
-            let happening: Vec<Incident> = (1..=60).flat_map(|number| Plot::of(seed, number).happening()).collect();
-            for (cause, phase) in pairs() {
-                let comes_up = |it: &Incident| it.phase == phase && it.kind.cause() == cause;
-                assert!(happening.iter().any(comes_up), "seed {seed}: {cause:?} in {phase}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_smaller_has_one_thing_less() {
-        let plot = Plot::of(3, 5);
-        assert!(plot.incidents.len() > 1);
-        let smaller = plot.smaller();
-        assert!(smaller.len() > plot.incidents.len());
-        assert!(smaller.iter().all(|it| *it != plot && it.incidents.len() <= plot.incidents.len()));
-        let nothing = Plot { incidents: Vec::new(), words: None, resumed: false };
-        assert!(nothing.smaller().is_empty());
-        assert_eq!(nothing.case("x").steps, [Step::Run(Drive::default())]);
-    }
-}
+mod tests;

@@ -13,6 +13,10 @@ vocabulary! {
         Retries = "retries",
         /// A phase is started four times in a row at most, and nothing follows when its retries are used up.
         StopsRetrying = "stops-retrying",
+        /// When its retries are used up and the run ends, a report says why a human is called.
+        ExhaustedCalls = "exhausted-calls",
+        /// A phase that ended with 1 to the end has a checkpoint, which says 1.
+        ExhaustedCheckpoint = "exhausted-checkpoint",
         /// A phase that ended with 2 is not started again before a human answered.
         BlockedOnce = "blocked-once",
         /// After a phase that ended with 2 no other starts.
@@ -53,9 +57,27 @@ vocabulary! {
         CheckpointFirst = "checkpoint-first",
         /// The checkpoint of a phase that is done says 0, whatever it ended with before.
         LatestCheckpoint = "latest-checkpoint",
-        /// What the phase supplied stands in its checkpoint.
+        /// What the last attempt of a phase supplied stands in its checkpoint, and nothing of those before.
         ResultKept = "result-kept",
         /// All checkpoints between two resets name one execution.
         OneExecution = "one-execution",
+        /// A report names the phase for which a human is called.
+        ReportNamesPhase = "report-names-phase",
+        /// A report names the execution of the checkpoints.
+        ReportNamesExecution = "report-names-execution",
+        /// A report says of all eight phases how they stand: those that are done, no others, and what never began is pending.
+        ReportIsTrue = "report-is-true",
+        /// A report that tells its time as the contract's documents do tells when it was made.
+        ReportDated = "report-dated",
+        /// The last decisions in a report were made, and the newest of the last checkpoint is among them.
+        ReportDecisions = "report-tells-decisions",
+        /// A report about a failed audit tells what that audit found, and nothing else.
+        ReportFindings = "report-tells-findings",
+        /// The checkpoint of a phase that did not end with 0 says so, by any reading.
+        CodeIsTrue = "code-is-true",
+        /// A runtime that calls a human ends with 2, or waits.
+        CallsWithTwo = "calls-with-two",
+        /// After `abort` every checkpoint is as it was.
+        AbortKeeps = "abort-keeps",
     }
 }

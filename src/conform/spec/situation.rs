@@ -18,6 +18,8 @@ vocabulary! {
         Report = "report",
         /// A checkpoint of a phase is there that nobody but the runtime wrote. Binds `$phase`.
         Checkpoint = "checkpoint",
+        /// A usage was reported. It comes up once in each case, and is about all that were.
+        Usage = "usage",
         /// A drawn story was told. It comes up once in each, and nowhere else.
         Story = "story",
     }

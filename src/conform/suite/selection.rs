@@ -50,6 +50,12 @@ impl Selection {
         named && binding && inside && !self.skips(head)
     }
 
+    /// Whether something was to be left out, and none of these cases is.
+    #[must_use]
+    pub fn skips_nothing<'a>(&self, mut cases: impl Iterator<Item = Head<'a>>) -> bool {
+        self.skip.is_some() && !cases.any(|head| self.skips(&head))
+    }
+
     /// Whether a case must not be run, even if others presuppose it.
     pub(super) fn skips(&self, head: &Head<'_>) -> bool {
         self.skip.as_ref().is_some_and(|skip| names(skip, head))

@@ -158,6 +158,7 @@ fn provenance(report: &ConformanceReport) -> Markup {
     markup! {
         dl.facts {
             div { dt { "Measured" } dd { (day(report.date)) } }
+            @if let Some(load) = &report.load { div { dt { "Load" } dd { (load) } } }
             @for (name, value) in &facts { div { dt { (name) } dd { (value) } } }
         }
     }

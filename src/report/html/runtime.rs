@@ -98,6 +98,7 @@ impl Seat<'_> {
                     span.id { (report.id) } " " span.level { (report.level) } " "
                     @if let Some(clause) = clause { span.said { (clause.text) } }
                 }
+                @if let Some(alone) = table::alone(report) { p.reading { "This verdict is " (alone) "." } }
                 @if let Some(clause) = clause {
                     // How it may be read matters where something was read so or so.
                     @for reading in clause.readings.iter().filter(|_| report.outcome != Outcome::CouldNotRun) {

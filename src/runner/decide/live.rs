@@ -9,7 +9,8 @@ use crate::contract::Phase;
 use crate::system::clock::Moment;
 use crate::system::process::Interrupt;
 
-/// How late a wake-up may come before the time until then is taken for one in which we, or the whole machine, stood still.
+/// How late a wake-up may come before the time until then is taken for one in which we, or the whole machine, stood still: by
+/// the kernel's own clock, for by one that runs faster a busy machine's tenth of a second is many minutes.
 const LATE: Duration = Duration::from_secs(1);
 /// And how many times later than wake-ups usually come: a slow machine is late each time, and its time is charged.
 const UNUSUAL: u32 = 10;
@@ -119,7 +120,7 @@ impl Live {
     pub fn pass(&mut self, now: Moment) {
         let passed = now.since(self.now);
         let late = now.since(self.expected);
-        let stood_still = late > LATE && late > self.usual() * UNUSUAL;
+        let stood_still = now.really(self.now, late) > LATE && late > self.usual() * UNUSUAL;
         let granted = if stood_still { late.min(passed) } else { Duration::ZERO };
         // Whoever woke us before told us something.
         if self.expected.since(now).is_zero() {
@@ -233,6 +234,17 @@ mod tests {
             assert_eq!(live.uncharged, Duration::from_millis(charged), "wanted at {wanted}, came at {came}");
             let began = live.running.expect("it runs").began;
             assert_eq!(began.since(at(0)), Duration::from_millis(granted), "wanted at {wanted}, came at {came}");
+        }
+    }
+
+    #[test]
+    fn by_a_clock_that_runs_faster_a_busy_machine_did_not_stand_still_and_one_that_did_is_told() {
+        const FASTER: u64 = 7_200;
+        for (really, charged) in [(100, 100 * FASTER), (900, 900 * FASTER), (5_000, 20)] {
+            let mut live = working(0);
+            live.expect(at(20));
+            live.pass(at(really * FASTER).by_kernel(Duration::from_millis(really)));
+            assert_eq!(live.uncharged, Duration::from_millis(charged), "late by {really} ms of the kernel's clock");
         }
     }
 

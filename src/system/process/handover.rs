@@ -16,6 +16,11 @@ const MOST: usize = 3;
 /// How much is read at once.
 const BLOCK: usize = 16 * 1024;
 
+/// Keeps every descriptor that we were started with, but the three of standard input and output, from whatever we start.
+pub fn hand_nothing_down() {
+    close_fds::set_fds_cloexec(3, &[]);
+}
+
 /// Sends bytes, and descriptors with the first of them.
 ///
 /// # Errors

@@ -27,7 +27,7 @@ pub use capture::{Captured, capture, capture_told};
 pub use command::Command;
 pub use exit::{ProcessExit, signal_name};
 pub use foster::{Foster, Fostered, Outlets, Pipes, Reach, bury, take_up_orphans};
-pub use handover::{hand_over, take_one, take_over};
+pub use handover::{hand_nothing_down, hand_over, take_one, take_over};
 pub use interrupt::{Interrupt, Interrupts};
 pub use output::{LONGEST_PIECE, Piece, Stream};
 pub use own::own_id;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::Evidence;
 use super::judge::{check, conditional};
 use crate::conform::judge::occurrence::Occurrence;
-use crate::conform::judge::{Check, Outcome};
+use crate::conform::judge::{Check, Outcome, Place};
 use crate::conform::observe::Observation;
 use crate::conform::spec::{Case, Clause, Expectation, Manifest, Plot, Reason};
 
@@ -77,7 +77,9 @@ impl Tally {
         };
         if worst.outcome.is_green() {
             let readings = self.readings.into_iter().collect();
-            return Check { observed: carried, place: <_>::default(), readings, ..worst };
+            let alone = self.cases.iter().next().filter(|_| self.cases.len() == 1).cloned();
+            let place = Place { case: alone, ..Place::default() };
+            return Check { observed: carried, place, readings, carriers: Some(self.cases.len()), ..worst };
         }
         worst
     }
@@ -134,8 +136,10 @@ mod tests {
         let pass = || Check::pass("e", "o");
         let both = tally(&[("a", pass()), ("b", pass()), ("a", pass())]);
         assert_eq!(both.observed, "so each of the 3 times that it came up, in 2 cases: a, b");
-        assert_eq!(tally(&[("a", pass()), ("a", pass())]).observed, "so in a, which alone carries this verdict");
-        assert_eq!(both.place.case, None);
+        let alone = tally(&[("a", pass()), ("a", pass())]);
+        assert_eq!(alone.observed, "so in a, which alone carries this verdict");
+        assert_eq!((alone.place.case.as_deref(), alone.carriers), (Some("a"), Some(1)));
+        assert_eq!((both.place.case, both.carriers), (None, Some(2)));
         let stories = ["a", "story-001", "story-002", "story-003", "story-005", "story-007"];
         let told = tally(&stories.map(|name| (name, pass())));
         let expected =

@@ -2,7 +2,7 @@
 
 use super::{
     Evidence, breakdown, checkpoint, checkpoint_times, context, ending, features, laid, lawful, phases, report, says,
-    timing, unobservable, warning,
+    timing, unobservable, usages, warning,
 };
 use crate::conform::judge::{Check, Outcome};
 use crate::conform::observe::ProcessEnd;
@@ -15,7 +15,10 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<Check> {
         return vec![check];
     }
     let checks = evidence.case.expect.iter().map(|expectation| conditional(evidence, check(evidence, expectation)));
-    checks.collect()
+    let checks: Vec<Check> = checks.collect();
+    let is_red = checks.iter().any(|check| check.outcome == Outcome::Fail);
+    let excuse = timing::late(evidence).filter(|_| is_red);
+    excuse.map_or(checks, |check| vec![check])
 }
 
 /// Why a case cannot be judged at all, if so.
@@ -128,6 +131,7 @@ pub(super) fn check(evidence: &Evidence<'_>, expectation: &Expectation) -> Check
         Expectation::Within { step, minutes } => timing::within(evidence, *step, *minutes),
         Expectation::Reopened { phase, since, step } => phases::reopened(evidence, phase, *since, *step),
         Expectation::Unchanged(path) => laid::unchanged(evidence, path),
+        Expectation::EveryUsage(rule) => usages::every(evidence, *rule),
         Expectation::Lawful(rule) => lawful::lawful(evidence, *rule),
     }
 }

@@ -24,6 +24,7 @@ mod says;
 mod tests;
 mod timing;
 mod unobservable;
+mod usages;
 mod warning;
 
 pub use everywhere::everywhere;

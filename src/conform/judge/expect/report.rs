@@ -1,6 +1,6 @@
 //! The escalation report, and whether the human was told (Escalation Protocol).
 
-use regex::{Regex, escape};
+use regex::Regex;
 
 use super::Evidence;
 use super::control::{self, Refusal, Usual, unfounded};
@@ -9,7 +9,7 @@ use super::matcher::{Fields, Mismatch, Scene, Taken};
 use crate::conform::judge::Check;
 use crate::conform::judge::occurrence::accused;
 use crate::conform::observe::{AttemptSeen, OutputLine, ReportSeen};
-use crate::conform::spec::Reason;
+use crate::conform::spec::{Manifest, Reason};
 use crate::system::clock::Millis;
 
 /// Where no report was found.
@@ -145,9 +145,8 @@ fn by_pattern<'a>(
     lines: &[&'a OutputLine],
 ) -> Result<Option<&'a OutputLine>, Refusal> {
     let Some(surface) = &evidence.manifest.surface else { return Ok(None) };
-    let surface = surface.replace("{phase}", &escape(phase));
     for report in reports {
-        let filled = surface.replace("{trigger}", &escape(trigger(report).unwrap_or_default()));
+        let filled = Manifest::surfaced(surface, phase, trigger(report).unwrap_or_default());
         let pattern = control::pattern(evidence, &filled, Regex::is_match)?;
         if let Some(line) = lines.iter().copied().find(|line| pattern.is_match(&line.text)) {
             return Ok(Some(line));
@@ -166,7 +165,7 @@ pub(super) fn words(text: &str) -> String {
     format!(" {} ", folded.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The last attempt of the phase and when it ended.
+/// The last attempt of the phase, and since when the runtime may say how it ended.
 pub(super) fn ended<'a>(
     evidence: &Evidence<'a>,
     phase: &str,
@@ -176,7 +175,8 @@ pub(super) fn ended<'a>(
         return Err(Box::new(Check::fail(Reason::NeverStarted, expected, format!("{phase} never started"))));
     };
     let never = || Box::new(Check::fail(Reason::NeverEnded, expected, format!("{phase} never ended")));
-    Ok((attempt, attempt.ended.ok_or_else(never)?))
+    let ended = attempt.ended.ok_or_else(never)?;
+    Ok((attempt, attempt.told.unwrap_or(ended)))
 }
 
 pub(super) fn shown(lines: &[&OutputLine]) -> String {

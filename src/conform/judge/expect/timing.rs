@@ -4,7 +4,7 @@
 use super::Evidence;
 use crate::conform::judge::Check;
 use crate::conform::observe::AttemptSeen;
-use crate::conform::spec::{Expectation, Reason};
+use crate::conform::spec::{Expectation, Reason, TimeMethod};
 use crate::system::clock::Millis;
 
 /// What a wait must exceed the runtime's own pace by when its backoff cannot be set, in milliseconds.
@@ -57,15 +57,12 @@ fn grows(gaps: &[Millis], factor: f64) -> Check {
     }
 }
 
-/// Minutes of the runtime's own time that a millisecond is, by an accelerated clock: two hours a second.
-const MINUTES_PER_MILLISECOND: f64 = 0.12;
-
 /// The step took less than this of the runtime's own time.
 pub(super) fn within(evidence: &Evidence<'_>, step: usize, minutes: u64) -> Check {
     let expected = format!("the step to take less than {minutes} minutes of an accelerated clock");
     match taken(evidence, step) {
         None => Check::fail(Reason::DidNotEnd, expected, "the step never came"),
-        Some(taken) => Check::pass(expected, format!("it took {taken:.0}")).in_step(step),
+        Some(taken) => Check::pass(expected, format!("it took {taken:.0}, {}", by_its_clock(evidence))).in_step(step),
     }
 }
 
@@ -76,12 +73,38 @@ pub(super) fn too_slow(evidence: &Evidence<'_>) -> Option<Check> {
         #[expect(clippy::cast_precision_loss, reason = "a case has a few hundred minutes")]
         let taken = taken(evidence, *step).filter(|taken| *taken >= *minutes as f64)?;
         let expected = format!("a machine that does the step in less than {minutes} minutes of an accelerated clock");
-        Some(Check::not_observed(Reason::TooSlow, expected, format!("it took {taken:.0}")).in_step(*step))
+        let observed = format!("it took {taken:.0}, {}", by_its_clock(evidence));
+        Some(Check::not_observed(Reason::TooSlow, expected, observed).in_step(*step))
     })
+}
+
+/// So many minutes of its own time nobody can tell from a machine that slept, and whoever sleeps has not worked.
+const LATE_MINUTES: f64 = 15.0;
+
+/// The check of a red case whose runtime may have taken the machine for one that slept, for so late rang timers there.
+pub(super) fn late(evidence: &Evidence<'_>) -> Option<Check> {
+    let late = minutes(evidence, evidence.seen.late_ms);
+    let expected = format!("a machine whose timers ring within {LATE_MINUTES} minutes of an accelerated clock");
+    let observed = format!("one rang {late:.0} minutes late, {}", by_its_clock(evidence));
+    let applies = evidence.case.time == TimeMethod::Accelerated && late >= LATE_MINUTES;
+    applies.then(|| Check::not_observed(Reason::TooSlow, expected, observed))
 }
 
 fn taken(evidence: &Evidence<'_>, step: usize) -> Option<f64> {
     let seen = evidence.seen.steps.get(step)?;
-    #[expect(clippy::cast_precision_loss, reason = "a step takes far less than 2^52 milliseconds")]
-    Some(seen.ended.saturating_sub(seen.started) as f64 * MINUTES_PER_MILLISECOND)
+    Some(minutes(evidence, seen.ended.saturating_sub(seen.started)))
+}
+
+/// Minutes of the runtime's own time that so many milliseconds of ours are.
+#[expect(clippy::cast_precision_loss, reason = "a case takes far less than 2^52 milliseconds")]
+fn minutes(evidence: &Evidence<'_>, millis: Millis) -> f64 {
+    millis as f64 * f64::from(speed(evidence)) / 60_000.0
+}
+
+fn by_its_clock(evidence: &Evidence<'_>) -> String {
+    format!("by a clock {} times as fast as the wall's", speed(evidence))
+}
+
+fn speed(evidence: &Evidence<'_>) -> u32 {
+    evidence.seen.speed.unwrap_or(1)
 }

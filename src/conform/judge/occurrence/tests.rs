@@ -97,6 +97,8 @@ fn reports_and_checkpoints_are_looked_for_step_by_step() {
         seen.steps[1].checkpoints.insert(name.to_owned(), FileSeen { text: String::new(), modified: 0 });
     }
     assert_eq!(came_up(Situation::Report, &seen), [(0, "\"design\"".to_owned())]);
+    let unstartable = Observation { attempts: Vec::new(), ..seen.clone() };
+    assert_eq!(came_up(Situation::Report, &unstartable), [(0, "\"design\"".to_owned())], "nothing could be started");
     assert_eq!(came_up(Situation::Checkpoint, &seen), [(1, "\"design\"".to_owned())], "only of what was started");
     for meddled in [
         json!({ "steps": [{ "edit": { "path": "x", "remove": ["a"] } }, { "resume": {} }] }),

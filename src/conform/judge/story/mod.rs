@@ -3,16 +3,23 @@
 //! story asks everything that the model knows of whatever came up.
 
 mod broken;
+mod deeds;
+mod documents;
 mod guide;
+mod jury;
+mod left;
 mod model;
 mod mutant;
 mod player;
+mod report;
+mod script;
 mod shrink;
 #[cfg(test)]
 mod tests;
 
 pub use broken::Broken;
 pub use guide::Guide;
+pub use jury::{Caught, Fate, Jury};
 pub(super) use model::{Finding, findings};
-pub use mutant::{Cause, Deed, Fate, Mutant, Story, Which, compound, kept};
+pub use mutant::{Cause, Deed, Field, Mutant, Story, Which};
 pub use shrink::shrunk;

@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::conform::observe::{AttemptSeen, Observation, ProcessEnd, StepSeen};
+use super::left::Ending;
+use super::script::{Supplied, acts};
+use crate::conform::observe::{AttemptSeen, FileSeen, Observation, ProcessEnd, StepSeen};
 use crate::conform::spec::draw::Script;
 use crate::conform::spec::plot::HARD_LIMIT;
 use crate::conform::spec::{Act, Case, Drive, Knob, Rule, Step};
 use crate::contract::{Phase, ResolutionAction};
-use crate::diag::{Budget, Format, documents};
 use crate::system::clock::Millis;
 
 /// One time that a rule could be kept or broken.
@@ -35,12 +36,13 @@ pub(in crate::conform) fn findings(case: &Case, seen: &Observation) -> Vec<Findi
         if walk.step(number, step, seen_step, &attempts).is_none() {
             break;
         }
+        walk.lay.clone_from(&seen_step.checkpoints);
     }
     walk.findings
 }
 
 /// Nothing more is asked: something is not known, or the runtime left the path.
-type GoOn = Option<()>;
+pub(super) type GoOn = Option<()>;
 
 /// Three retries, so four starts.
 const MOST_STARTS: u32 = 4;
@@ -101,28 +103,34 @@ enum Rest {
 }
 
 #[derive(Debug, Default)]
-struct Walk {
-    findings: Vec<Finding>,
-    done: BTreeSet<Phase>,
+pub(super) struct Walk {
+    pub(super) findings: Vec<Finding>,
+    pub(super) done: BTreeSet<Phase>,
     /// Done because a human said so.
-    skipped: BTreeSet<Phase>,
+    pub(super) skipped: BTreeSet<Phase>,
     /// Starts of the phase at work that ended with 1, in this life of the runtime and in all.
     failed: (u32, u32),
     rest: Rest,
     /// Audits that failed, in this life of the runtime and in all.
     audits: (u32, u32),
     /// The phase that may be done or not: it ended while a human was called for another reason.
-    open: Option<Phase>,
-    /// The decisions that the last attempt of a phase supplied.
-    supplied: BTreeMap<Phase, Vec<Value>>,
+    pub(super) open: Option<Phase>,
+    /// What each phase supplied.
+    pub(super) supplied: BTreeMap<Phase, Supplied>,
+    /// The phases that were started since the run began, or began anew.
+    pub(super) begun_phases: BTreeSet<Phase>,
+    /// How the phase ended for which a human is called.
+    pub(super) ending: Option<Ending>,
+    /// The checkpoints as they lay when the last step ended.
+    pub(super) lay: BTreeMap<String, FileSeen>,
     /// What each attempt of a phase does.
     script: BTreeMap<String, Vec<Vec<Act>>>,
     /// How long the run may take, where the story says so.
     time: Option<Millis>,
     /// When it began.
-    begun: Option<Millis>,
+    pub(super) begun: Option<Millis>,
     /// The execution that all checkpoints name.
-    execution: Option<Value>,
+    pub(super) execution: Option<Value>,
 }
 
 impl Walk {
@@ -130,6 +138,7 @@ impl Walk {
         match step {
             Step::Run(plan) | Step::Resume(plan) => {
                 self.begun.get_or_insert(seen.started);
+                self.passes_over(number, attempts)?;
                 let turn = self.begin()?;
                 self.drive(number, plan, seen, attempts, turn)
             }
@@ -138,11 +147,16 @@ impl Walk {
                 if seen.end != ProcessEnd::Exited(0) {
                     return None;
                 }
-                self.rest = Rest::Called(phase, Some(answer.parse().ok()?));
+                let answer: ResolutionAction = answer.parse().ok()?;
+                self.rest = Rest::Called(phase, Some(answer));
+                if answer == ResolutionAction::Abort {
+                    self.keeps_what_is_there(number, seen)?;
+                }
                 // A runtime may begin at once when it is answered.
                 if attempts.is_empty() {
                     return Some(());
                 }
+                self.passes_over(number, attempts)?;
                 let turn = self.begin()?;
                 self.drive(number, &Drive::default(), seen, attempts, turn)
             }
@@ -168,6 +182,21 @@ impl Walk {
         })
     }
 
+    /// Of a phase that ended while the human was called, the next one may be meant by `skip_phase`: all that is known is that
+    /// this one does not start again.
+    fn passes_over(&mut self, number: usize, attempts: &[&AttemptSeen]) -> GoOn {
+        let Rest::Called(phase, Some(ResolutionAction::SkipPhase)) = self.rest else { return Some(()) };
+        if self.open != Some(phase) {
+            return Some(());
+        }
+        if let Some(first) = attempts.first() {
+            let (kept, observed) = (first.phase != phase.as_str(), format!("{} started", first.phase));
+            let expected = format!("{phase} to be passed over");
+            self.find(Rule::SkippedPassed, kept, number, Some(first.started), expected, observed);
+        }
+        None
+    }
+
     fn answered(&mut self, phase: Phase, answer: ResolutionAction) -> Turn {
         (self.failed, self.audits) = Default::default();
         match answer {
@@ -187,6 +216,7 @@ impl Walk {
             }
             ResolutionAction::Reset => {
                 (self.done, self.skipped, self.execution, self.open) = Default::default();
+                (self.begun_phases, self.supplied) = Default::default();
                 // It may also refuse, and ask for a new run.
                 Turn { may_end: true, ..Turn::must_start(Phase::Preflight, Rule::ResetFromStart) }
             }
@@ -203,7 +233,7 @@ impl Walk {
     }
 
     /// The first phase that is not done.
-    fn next(&self) -> Option<Phase> {
+    pub(super) fn next(&self) -> Option<Phase> {
         Phase::ALL.iter().copied().find(|phase| !self.done.contains(phase))
     }
 
@@ -238,7 +268,9 @@ impl Walk {
                 self.done.insert(open);
             }
             last = Some(phase);
-            self.supplied.insert(phase, supplied(acts(&self.script, attempt), attempt));
+            let supplied = self.supplied.remove(&phase).unwrap_or_default();
+            self.supplied.insert(phase, supplied.by(acts(&self.script, attempt), attempt));
+            self.begun_phases.insert(phase);
             // Remediation: what is done again is not done.
             self.done.remove(&phase);
             self.skipped.remove(&phase);
@@ -248,8 +280,11 @@ impl Walk {
                 // It did not wait for that, and whether it had ended before is not known.
                 return None;
             }
-            if let Some(rule) = self.calls(is_halted, attempt, met) {
-                (met, self.open) = (Some(rule), Some(phase));
+            let calls = self.calls(is_halted, attempt, met);
+            self.ending = Ending::of(phase, attempt, calls.is_some());
+            if let Some(rule) = calls {
+                // What was not told to end with 0 is not done.
+                (met, self.open) = (Some(rule), (attempt.exit == Some(0)).then_some(phase));
                 turn = Turn::must_end(rule);
                 continue;
             }
@@ -257,6 +292,10 @@ impl Walk {
             turn = unstartable(plan, after);
         }
         let stuck = (turn.rule == Rule::UnstartableHalts).then(|| plan.unstartable.as_ref()?.parse().ok()).flatten();
+        if let Some(phase) = stuck {
+            let found = self.lay.get(&format!("{phase}.yaml")).cloned();
+            self.ending = Some(Ending { phase, may_say: &[1, 2], found });
+        }
         self.rests(number, plan, seen, &turn, stuck.or(last))
     }
 
@@ -389,9 +428,12 @@ impl Walk {
             let observed = said.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             let observed = if observed.is_empty() { "no report names one".to_owned() } else { observed };
             self.find(turn.rule, kept, number, Some(seen.ended), expected, observed);
-            if !kept || turn.rule == Rule::TimeCalls {
+            if !kept {
                 return None;
             }
+        }
+        if let Some(last) = last.filter(|_| failed && turn.rule != Rule::AbortFinal) {
+            self.reported(number, seen, last)?;
         }
         for rule in BTreeSet::from([Some(turn.rule), turn.not.map(|(_, rule)| rule)]).into_iter().flatten() {
             self.find(rule, true, number, Some(seen.ended), turn.in_words(), observed.clone());
@@ -403,7 +445,12 @@ impl Walk {
             // A finished run stays finished; what a refusal leaves is not known.
             return self.next().is_none().then(|| self.finished());
         };
-        self.left(number, seen)?;
+        self.left(number, seen, last)?;
+        let is_exhausted =
+            plan.unstartable.is_none() && self.failed.1 > 0 && turn.not == Some((last, Rule::StopsRetrying));
+        if is_exhausted || plan.unstartable.is_none() && turn.rule == Rule::RemediationEnds {
+            self.exhausted(number, seen, last)?;
+        }
         if self.open.is_none() && self.next().is_none() {
             let ok = seen.end == ProcessEnd::Exited(0);
             self.find(
@@ -417,61 +464,26 @@ impl Walk {
             return ok.then(|| self.finished());
         }
         self.rest = Rest::Called(last, None);
-        Some(())
+        if failed { self.calls_with_two(number, seen, observed) } else { Some(()) }
     }
 
     fn finished(&mut self) {
         self.rest = Rest::Done;
     }
 
-    /// What the checkpoints say.
-    fn left(&mut self, number: usize, seen: &StepSeen) -> GoOn {
-        let mut documents: BTreeMap<Phase, Value> = BTreeMap::new();
-        for &phase in Phase::ALL {
-            let file = seen.checkpoints.get(&format!("{phase}.yaml"));
-            documents.extend(file.and_then(|file| Some((phase, document(&file.text)?))));
-        }
-        for phase in self.done.difference(&self.skipped).copied().collect::<Vec<_>>() {
-            let expected = format!("a checkpoint of {phase}, which is done");
-            let there = seen.checkpoints.contains_key(&format!("{phase}.yaml"));
-            let observed = if there { "it is there" } else { "there is none" };
-            self.find(Rule::EachCheckpoint, there, number, Some(seen.ended), expected, observed.to_owned());
-            let code = documents.get(&phase).and_then(|document| document.get("exit_code"));
-            // What is no document is for others to say.
-            let code = code.filter(|_| there)?;
-            let (expected, observed) =
-                (format!("{phase}, which is done, to say exit_code 0"), format!("it says {code}"));
-            self.find(Rule::LatestCheckpoint, *code == 0, number, Some(seen.ended), expected, observed);
-            self.keeps(number, seen, phase, &documents[&phase]);
-        }
-        for (phase, document) in documents {
-            let Some(named) = document.get("execution_id").filter(|_| self.done.contains(&phase)) else { continue };
-            let known = self.execution.get_or_insert_with(|| named.clone()).clone();
-            let (expected, observed) = (format!("{phase} to name the execution {known}"), format!("it names {named}"));
-            self.find(Rule::OneExecution, *named == known, number, Some(seen.ended), expected, observed);
-        }
-        self.findings.iter().all(|finding| finding.kept).then_some(())
-    }
-
-    /// What the phase supplied stands in its checkpoint.
-    fn keeps(&mut self, number: usize, seen: &StepSeen, phase: Phase, document: &Value) {
-        let Some(supplied) = self.supplied.get(&phase).filter(|supplied| !supplied.is_empty()) else { return };
-        let told = document.get("decisions").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let same = |one: &Value, key: &str, other: &Value| one.get(key) == other.get(key);
-        let is_told = |decision: &&Value| {
-            told.iter().any(|one| ["id", "description", "reasoning"].iter().all(|key| same(one, key, decision)))
-        };
-        let missing = supplied.iter().find(|decision| !is_told(decision)).cloned();
-        let expected = format!("the {} decisions that {phase} supplied in its checkpoint", supplied.len());
-        let observed = missing.as_ref().map_or("they are there".to_owned(), |it| format!("it lacks {it}"));
-        self.find(Rule::ResultKept, missing.is_none(), number, Some(seen.ended), expected, observed);
-    }
-
     fn kept(&mut self, rule: Rule, step: usize, at: Millis, expected: &str, phase: Phase) {
         self.find(rule, true, step, Some(at), expected.to_owned(), format!("{phase} started"));
     }
 
-    fn find(&mut self, rule: Rule, kept: bool, step: usize, at: Option<Millis>, expected: String, observed: String) {
+    pub(super) fn find(
+        &mut self,
+        rule: Rule,
+        kept: bool,
+        step: usize,
+        at: Option<Millis>,
+        expected: String,
+        observed: String,
+    ) {
         self.findings.push(Finding { rule, kept, step, at, expected, observed });
     }
 }
@@ -495,23 +507,4 @@ fn trigger(rule: Rule) -> Option<&'static str> {
         Rule::TimeCalls => Some("timeout"),
         _ => None,
     }
-}
-
-/// What an attempt was to do: the last entry of the script serves every later one.
-fn acts<'a>(script: &'a BTreeMap<String, Vec<Vec<Act>>>, attempt: &AttemptSeen) -> &'a [Act] {
-    let attempts = script.get(&attempt.phase).map_or(&[][..], Vec::as_slice);
-    let number = usize::try_from(attempt.attempt).unwrap_or(usize::MAX);
-    attempts.get(number - 1).or(attempts.last()).map_or(&[], Vec::as_slice)
-}
-
-/// The decisions that an attempt supplied, where the runtime takes any.
-fn supplied(acts: &[Act], attempt: &AttemptSeen) -> Vec<Value> {
-    let results = acts.iter().filter_map(|act| if let Act::Result(result) = act { Some(result) } else { None });
-    let decisions = results.filter_map(|result| result.get("decisions")?.as_array()).flatten().cloned();
-    if attempt.env.contains_key("LOA_RESULT_FILE") { decisions.collect() } else { Vec::new() }
-}
-
-fn document(text: &str) -> Option<Value> {
-    let read = documents(text.as_bytes(), Format::Yaml, &Budget::default()).next()?;
-    read.ok().map(|document| document.to_json())
 }

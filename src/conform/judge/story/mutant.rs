@@ -1,13 +1,14 @@
 //! Mutants: what a runtime may do wrong, drawn from the model. Where something happened (the cause), in which phase, and how
 //! often before, a lawful runtime does one thing and the mutant another.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
 
+use super::deeds::{self, Row};
 use super::player::{Fault, Player, Reading};
-use super::{Finding, findings};
+use crate::conform::observe::Observation;
 use crate::conform::spec::{Case, Plot, Rule};
 use crate::contract::{Phase, vocabulary};
 
@@ -78,8 +79,84 @@ vocabulary! {
         NoReport = "no-report",
         /// It calls a human with another trigger.
         WrongTrigger = "wrong-trigger",
-        /// It ends a run in which every phase is done with 1.
+        /// It ends with 1, where every phase is done or one is blocked.
         EndsWrong = "ends-wrong",
+        /// It calls a human and tells nobody.
+        TellsNobody = "tells-nobody",
+        /// It prints what its language does when a program breaks down.
+        BreaksDown = "breaks-down",
+        /// The document lacks the field.
+        Lacks = "lacks",
+        /// The field holds something of another type.
+        OtherType = "other-type",
+        /// The field holds what would be right of another phase or execution.
+        OfAnother = "of-another",
+        /// The field holds something of the right type that is wrong.
+        WrongValue = "wrong-value",
+        /// The field holds what would have been right before.
+        Stale = "stale",
+    }
+}
+
+vocabulary! {
+    /// A field of a document that a mutant spoils.
+    pub enum Field ("field") {
+        /// The execution in a checkpoint.
+        CheckpointExecution = "checkpoint/execution_id",
+        /// The phase in a checkpoint.
+        CheckpointPhase = "checkpoint/phase",
+        /// When a checkpoint was made.
+        CreatedAt = "checkpoint/created_at",
+        /// How the phase of a checkpoint ended.
+        ExitCode = "checkpoint/exit_code",
+        /// What a checkpoint says in words.
+        Summary = "checkpoint/summary",
+        /// The execution in a report.
+        ReportExecution = "report/execution_id",
+        /// The session in a report.
+        Session = "report/session_id",
+        /// Why a human is called.
+        Trigger = "report/trigger",
+        /// The phase in a report.
+        ReportPhase = "report/phase",
+        /// When a report was made.
+        Time = "report/timestamp",
+        /// Where the run stands.
+        State = "report/state",
+        /// Where each phase stands.
+        Phases = "report/state/phases",
+        /// The newest checkpoint.
+        LastCheckpoint = "report/state/last_checkpoint",
+        /// What an audit found.
+        Findings = "report/state/remaining_findings",
+        /// What a human should know.
+        Context = "report/context",
+        /// What was decided.
+        Decisions = "report/context/last_decisions",
+        /// How often it was mended.
+        Attempts = "report/context/remediation_attempts",
+        /// What a human may do.
+        Actions = "report/context/suggested_actions",
+    }
+}
+
+impl Field {
+    /// Where it stands in its document.
+    pub(super) fn pointer(self) -> &'static str {
+        self.as_str().trim_start_matches(|letter| letter != '/')
+    }
+
+    pub(super) fn is_of_a_report(self) -> bool {
+        self.as_str().starts_with("report")
+    }
+
+    pub(super) fn is_a_phase(self) -> bool {
+        matches!(self, Self::CheckpointPhase | Self::ReportPhase)
+    }
+
+    /// Whether a text that is empty is wrong there.
+    pub(super) fn may_not_be_empty(self) -> bool {
+        matches!(self, Self::CheckpointExecution | Self::ReportExecution | Self::Session | Self::Time)
     }
 }
 
@@ -94,17 +171,52 @@ vocabulary! {
         Second = "second",
         /// Each but the first.
         Later = "later",
+        /// Only the last of several.
+        Last = "last",
     }
 }
 
 impl Which {
-    /// Whether this time, counted from 1, is wrong.
-    pub(super) fn holds(self, time: usize) -> bool {
+    /// Whether this time, counted from 1, is wrong, when it comes up so often.
+    pub(super) fn holds(self, time: usize, times: usize) -> bool {
         match self {
+            Self::Last => times > 1 && time == times,
             Self::Every => true,
             Self::First => time == 1,
             Self::Second => time == 2,
             Self::Later => time > 1,
+        }
+    }
+}
+
+/// Something that a mutant could do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Chance {
+    pub(super) deed: Deed,
+    pub(super) field: Option<Field>,
+    pub(super) cause: Cause,
+    pub(super) phase: Phase,
+}
+
+/// What a mutant is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum About {
+    Rule(Rule),
+    Clause(&'static str),
+}
+
+impl About {
+    /// Whether a deed is about it.
+    pub(super) fn has(self, chance: Chance) -> bool {
+        let Chance { deed, field, cause, .. } = chance;
+        deeds::rows().any(|row| (row.deed, row.field, row.cause) == (deed, field, cause) && self.is_of(&row))
+    }
+
+    /// Whether a row is about it.
+    fn is_of(self, row: &Row) -> bool {
+        match self {
+            Self::Rule(rule) => row.rules.contains(&rule),
+            Self::Clause(clause) => row.clauses.contains(&clause),
         }
     }
 }
@@ -114,6 +226,9 @@ impl Which {
 pub struct Mutant {
     /// What it does.
     pub deed: Deed,
+    /// To which field of a document, where it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<Field>,
     /// After what.
     pub cause: Cause,
     /// In which phase; in every one when absent.
@@ -125,70 +240,17 @@ pub struct Mutant {
 impl fmt::Display for Mutant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let phase = self.phase.map_or("any phase".to_owned(), |phase| phase.to_string());
-        write!(f, "{} after {} in {phase}, {} time", self.deed, self.cause, self.which)
+        let field = self.field.map_or(String::new(), |field| format!(" {field}"));
+        write!(f, "{}{field} after {} in {phase}, {} time", self.deed, self.cause, self.which)
     }
 }
-
-/// What a mutant may do after each cause, and the rules of the model that say otherwise.
-const DEEDS: &[(Cause, Deed, &[Rule])] = &[
-    (Cause::Begun, Deed::Stops, &[Rule::GoesOn]),
-    (Cause::Begun, Deed::Skips, &[Rule::GoesOn]),
-    (Cause::Done, Deed::Stops, &[Rule::GoesOn]),
-    (Cause::Done, Deed::Skips, &[Rule::GoesOn]),
-    (Cause::Done, Deed::Again, &[Rule::DoneOnce]),
-    (Cause::Failed, Deed::Stops, &[Rule::Retries]),
-    (Cause::Failed, Deed::Skips, &[Rule::Retries, Rule::StopsRetrying]),
-    (Cause::Exhausted, Deed::Again, &[Rule::StopsRetrying, Rule::RemediationEnds]),
-    (Cause::Exhausted, Deed::GoesOn, &[Rule::StopsRetrying, Rule::RemediationEnds]),
-    (Cause::Blocked, Deed::Again, &[Rule::BlockedOnce]),
-    (Cause::Blocked, Deed::GoesOn, &[Rule::BlockedHalts]),
-    (Cause::Unknown, Deed::Again, &[Rule::UnknownOnce]),
-    (Cause::Unknown, Deed::GoesOn, &[Rule::UnknownHalts]),
-    (Cause::Signal, Deed::Again, &[Rule::SignalHalts]),
-    (Cause::Signal, Deed::GoesOn, &[Rule::SignalHalts]),
-    (Cause::Unstartable, Deed::FromStart, &[Rule::UnstartableHalts]),
-    (Cause::Unstartable, Deed::GoesOn, &[Rule::UnstartableHalts]),
-    (Cause::Halted, Deed::Again, &[Rule::HaltCalls]),
-    (Cause::Halted, Deed::GoesOn, &[Rule::HaltCalls]),
-    (Cause::Halted, Deed::NoReport, &[Rule::HaltCalls]),
-    (Cause::Halted, Deed::WrongTrigger, &[Rule::HaltCalls]),
-    (Cause::Overflow, Deed::Again, &[Rule::OverflowCalls]),
-    (Cause::Overflow, Deed::GoesOn, &[Rule::OverflowCalls]),
-    (Cause::Overflow, Deed::NoReport, &[Rule::OverflowCalls]),
-    (Cause::Overflow, Deed::WrongTrigger, &[Rule::OverflowCalls]),
-    (Cause::Timeout, Deed::Again, &[Rule::TimeCalls]),
-    (Cause::Timeout, Deed::GoesOn, &[Rule::TimeCalls]),
-    (Cause::Timeout, Deed::NoReport, &[Rule::TimeCalls]),
-    (Cause::Timeout, Deed::WrongTrigger, &[Rule::TimeCalls]),
-    (Cause::Killed, Deed::Stops, &[Rule::ResumesThere]),
-    (Cause::Killed, Deed::Skips, &[Rule::ResumesThere]),
-    (Cause::Killed, Deed::FromStart, &[Rule::StaysDone, Rule::ResumesThere]),
-    (Cause::Fixed, Deed::Stops, &[Rule::FixedFirst]),
-    (Cause::Fixed, Deed::Skips, &[Rule::FixedFirst]),
-    (Cause::Fixed, Deed::FromStart, &[Rule::StaysDone, Rule::FixedFirst]),
-    (Cause::Skipped, Deed::Stops, &[Rule::SkippedPassed]),
-    (Cause::Skipped, Deed::Skips, &[Rule::SkippedPassed]),
-    (Cause::Skipped, Deed::Again, &[Rule::SkippedPassed]),
-    (Cause::Skipped, Deed::FromStart, &[Rule::StaysDone, Rule::SkippedPassed]),
-    (Cause::Reset, Deed::Skips, &[Rule::ResetFromStart]),
-    (Cause::Aborted, Deed::Again, &[Rule::AbortFinal]),
-    (Cause::Aborted, Deed::GoesOn, &[Rule::AbortFinal]),
-    (Cause::Over, Deed::Again, &[Rule::StaysDone]),
-    (Cause::Over, Deed::FromStart, &[Rule::StaysDone]),
-    (Cause::Done, Deed::NoCheckpoint, &[Rule::EachCheckpoint, Rule::CheckpointFirst]),
-    (Cause::Done, Deed::LateCheckpoint, &[Rule::CheckpointFirst, Rule::EachCheckpoint]),
-    (Cause::Done, Deed::WrongCode, &[Rule::LatestCheckpoint]),
-    (Cause::Done, Deed::OtherExecution, &[Rule::OneExecution]),
-    (Cause::Done, Deed::LosesDecision, &[Rule::ResultKept]),
-    (Cause::Done, Deed::EndsWrong, &[Rule::EndsWithZero]),
-];
 
 /// A story, and what comes up in it.
 #[derive(Debug, Clone)]
 pub struct Story {
     /// The story.
     pub case: Case,
-    chances: BTreeSet<(Deed, Cause, Phase)>,
+    chances: BTreeMap<Chance, usize>,
 }
 
 impl Story {
@@ -199,114 +261,120 @@ impl Story {
         let chances = Player::plays(&case, Reading::USUAL, None).chances;
         Self { case, chances }
     }
-}
 
-/// What became of a mutant in the stories that it was told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "fate", content = "by")]
-pub enum Fate {
-    /// What it is about never came up.
-    NotReached,
-    /// It was found, by this rule, which is its own.
-    KilledByItsOwn(Rule),
-    /// It was found, by a rule that it is not about.
-    KilledByAnother(Rule),
-    /// It was not found, and no story could have told it from a lawful runtime: why.
-    Argued(&'static str),
-    /// It was not found.
-    Survived,
+    /// How much happens in it.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.case.steps.len()
+    }
+
+    /// What would be seen of a lawful runtime.
+    #[must_use]
+    pub fn lawful(&self) -> Observation {
+        Player::plays(&self.case, Reading::USUAL, None).seen
+    }
 }
 
 impl Mutant {
     /// Every mutant: each deed after each cause that it can follow, in each phase and in all, every time and at some.
     pub fn all() -> impl Iterator<Item = Self> {
         let phases = || std::iter::once(None).chain(Phase::ALL.iter().copied().map(Some));
-        let of = move |deed: Deed, cause: Cause| {
-            let whichs = move |phase| Which::ALL.iter().map(move |which| Self { deed, cause, phase, which: *which });
+        deeds::rows().flat_map(move |Row { deed, field, cause, .. }| {
+            let whichs =
+                move |phase| Which::ALL.iter().map(move |which| Self { deed, field, cause, phase, which: *which });
             phases().flat_map(whichs)
-        };
-        DEEDS.iter().flat_map(move |(cause, deed, _)| of(*deed, *cause))
+        })
     }
 
-    /// The rules of the model that it is about.
+    /// The rules of the model that it is about, and the clauses.
     #[must_use]
-    pub fn rules(&self) -> &'static [Rule] {
-        let own = DEEDS.iter().find(|(cause, deed, _)| (*cause, *deed) == (self.cause, self.deed));
-        own.map(|(.., rules)| *rules).unwrap_or_default()
+    pub fn is_about_these(&self) -> (&'static [Rule], &'static [&'static str]) {
+        let own = deeds::rows().find(|row| (row.cause, row.deed, row.field) == (self.cause, self.deed, self.field));
+        own.map(|row| (row.rules, row.clauses)).unwrap_or_default()
     }
 
-    /// Whether it is one of the deeds that a rule is about.
-    pub(super) fn is_of(rule: Rule, deed: Deed, cause: Cause) -> bool {
-        DEEDS.iter().any(|row| (row.0, row.1) == (cause, deed) && row.2.contains(&rule))
+    pub(super) fn is_about(self, chance: Chance) -> bool {
+        let Chance { deed, field, cause, phase } = chance;
+        (self.deed, self.field, self.cause) == (deed, field, cause) && self.phase.is_none_or(|it| it == phase)
     }
 
-    pub(super) fn is_about(self, deed: Deed, cause: Cause, phase: Phase) -> bool {
-        self.deed == deed && self.cause == cause && self.phase.is_none_or(|it| it == phase)
-    }
-
-    /// What the model says of it in a story, when it is played in memory: whether it did its deed, and the rule that it broke.
+    /// How often it comes up in a story, of a runtime that does nothing wrong before.
     #[must_use]
-    pub fn told(&self, story: &Case) -> (bool, Option<Rule>) {
-        let player = Player::plays(story, Reading::USUAL, Some(Fault::Mutant(*self)));
-        let broken = findings(story, &player.seen).into_iter().find(|it| !it.kept).map(|it| it.rule);
-        (player.slipped, broken)
+    pub fn times(&self, story: &Story) -> usize {
+        let about = story.chances.iter().filter(|(chance, _)| self.is_about(**chance));
+        about.map(|(_, times)| times).sum()
     }
 
     /// Whether it may come up in a story.
     #[must_use]
     pub fn fits(&self, story: &Story) -> bool {
-        story.chances.iter().any(|(deed, cause, phase)| self.is_about(*deed, *cause, *phase))
+        let often = if matches!(self.which, Which::Every | Which::First) { 1 } else { 2 };
+        self.times(story) >= often
     }
 
-    /// What becomes of it in these stories.
+    /// What would be seen of it in a story, and whether it did its deed.
     #[must_use]
-    pub fn fate(&self, stories: &[Story]) -> Fate {
-        let mut reached = false;
-        let mut other = None;
-        for story in stories.iter().filter(|story| self.fits(story)) {
-            match self.told(&story.case) {
-                (true, Some(rule)) if self.rules().contains(&rule) => return Fate::KilledByItsOwn(rule),
-                (true, Some(rule)) => other = Some(rule),
-                (did, _) => reached |= did,
-            }
-        }
-        match (other, reached) {
-            (Some(rule), _) => Fate::KilledByAnother(rule),
-            (None, false) => Fate::NotReached,
-            (None, true) => self.argument().map_or(Fate::Survived, Fate::Argued),
-        }
+    pub fn played(&self, story: &Story) -> (bool, Observation) {
+        let player = Player::plays(&story.case, Reading::USUAL, Some(Fault::Mutant(*self, self.times(story))));
+        (player.slipped, player.seen)
     }
 
-    /// Why it is lawful, where it is.
-    fn argument(self) -> Option<&'static str> {
-        match (self.cause, self.deed, self.which, self.phase) {
-            (Cause::Failed, Deed::Stops, Which::Second | Which::Later, _) => {
-                Some("a runtime may call a human after two starts that ended with 1 (reading C-01)")
+    /// Why it can come up in no story, where that is so.
+    #[must_use]
+    pub fn impossible(&self) -> Option<&'static str> {
+        let again = matches!(self.which, Which::Second | Which::Later | Which::Last);
+        let (cause, deed, phase) = (self.cause, self.deed, self.phase);
+        let in_learning = phase == Some(Phase::Learning);
+        let starts_another = matches!(deed, Deed::GoesOn | Deed::Skips | Deed::Stops);
+        match cause {
+            Cause::Begun if again => Some("a run begins once"),
+            Cause::Begun if phase.is_some_and(|it| it != Phase::Preflight) => Some("a run begins with the first phase"),
+            Cause::Over if phase.is_some() && !in_learning => {
+                Some("when every phase is done, the last one was at work")
             }
-            (Cause::Unstartable, Deed::FromStart, _, Some(Phase::Preflight)) => {
-                Some("what it would start is what cannot be started")
+            Cause::Timeout if again => Some("the time of a run is over once, and its story ends there"),
+            Cause::Done if deed == Deed::EndsWrong && phase.is_some() && !in_learning => {
+                Some("a run is over when the last phase is done")
+            }
+            Cause::Done if (in_learning || deed == Deed::EndsWrong) && again => Some("what is over is not done again"),
+            Cause::Exhausted if phase == Some(Phase::Audit) && again => {
+                Some("an audit that never passes is passed over, or the run given up")
+            }
+            Cause::Skipped if in_learning && again => Some("what is over is not done again"),
+            _ if in_learning && starts_another => Some("nothing comes after the last phase"),
+            Cause::Done | Cause::Skipped if deed == Deed::Skips && phase == Some(Phase::Deploy) => {
+                Some("nothing comes after the last phase")
+            }
+            Cause::Killed | Cause::Fixed if deed == Deed::FromStart && phase == Some(Phase::Preflight) => {
+                Some("it begins with the first phase as it should")
             }
             _ => None,
         }
     }
+
+    /// Why it is lawful, where it is; the ledger says so of the first clause that it is about.
+    #[must_use]
+    pub fn argument(&self) -> Option<&'static str> {
+        let begins_where_it_cannot =
+            (self.cause, self.deed, self.phase) == (Cause::Unstartable, Deed::FromStart, Some(Phase::Preflight));
+        begins_where_it_cannot.then_some("what it would start is what cannot be started")
+    }
 }
 
-/// The rules that a runtime without a fault kept in every one of these stories, and was asked at least once.
-#[must_use]
-pub fn kept(stories: &[Story]) -> BTreeSet<Rule> {
-    let all: Vec<Finding> = stories.iter().flat_map(|story| played(story, None)).collect();
-    let broken: BTreeSet<Rule> = all.iter().filter(|it| !it.kept).map(|it| it.rule).collect();
-    all.iter().map(|it| it.rule).filter(|rule| !broken.contains(rule)).collect()
+/// Runtimes that are wrong about something whenever they can be: one that does every deed, and one that breaks the rule the
+/// first time that it applies.
+pub(super) fn compounds(about: About) -> Vec<Compound> {
+    let slip = if let About::Rule(rule) = about { Some(Fault::Slip(rule, 0)) } else { None };
+    let has_deeds = deeds::rows().any(|row| about.is_of(&row));
+    let every = has_deeds.then_some(Fault::Compound(about));
+    every.into_iter().chain(slip).map(Compound).collect()
 }
 
-/// Whether two runtimes were found: one that does everything wrong that is about a rule, and one that breaks it the first
-/// time that it applies.
-#[must_use]
-pub fn compound(rule: Rule, stories: &[Story]) -> bool {
-    let is_found = |fault| stories.iter().any(|story| played(story, Some(fault)).iter().any(|it| !it.kept));
-    is_found(Fault::Compound(rule)) && is_found(Fault::Slip(rule, 0))
-}
+/// One of them.
+pub(super) struct Compound(Fault);
 
-fn played(story: &Story, fault: Option<Fault>) -> Vec<Finding> {
-    findings(&story.case, &Player::plays(&story.case, Reading::USUAL, fault).seen)
+impl Compound {
+    pub(super) fn played(&self, story: &Story) -> Observation {
+        Player::plays(&story.case, Reading::USUAL, Some(self.0)).seen
+    }
 }

@@ -1,12 +1,17 @@
 //! A lawful runtime that is played in memory: what would be seen of it in a story. With a fault it is the judge's own test:
 //! what it does wrong must be found.
 
+mod fault;
+mod leaves;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::mutant::{Cause, Deed, Mutant};
-use crate::conform::observe::{AttemptSeen, FileSeen, Observation, ProcessEnd, ReportSeen, StepSeen};
+pub(super) use self::fault::Fault;
+use self::leaves::{Call, Spoilt};
+use super::mutant::{Cause, Chance, Deed};
+use crate::conform::observe::{AttemptSeen, Observation, ProcessEnd};
 use crate::conform::spec::{Act, Case, Drive, Knob, Rule, Step};
 use crate::contract::{Phase, ResolutionAction};
 
@@ -32,19 +37,7 @@ impl Reading {
         Self { starts: 4, remediates: true, begins_when_answered: false, lets_it_end: false };
 }
 
-/// What is wrong with a runtime in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
-    /// It breaks this rule once, after it kept it so often.
-    Slip(Rule, usize),
-    /// It does this when it comes up.
-    Mutant(Mutant),
-    /// It does everything that this rule is about, whenever it can.
-    Compound(Rule),
-}
-
 /// A runtime in memory, which is told a story and leaves what would have been seen of it.
-#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub(super) struct Player {
     reading: Reading,
     fault: Option<Fault>,
@@ -52,8 +45,8 @@ pub(super) struct Player {
     pub(super) slipped: bool,
     /// How often what its mutant is about came up.
     came_up: usize,
-    /// What any mutant could have done here, of a runtime without a fault.
-    pub(super) chances: BTreeSet<(Deed, Cause, Phase)>,
+    /// What any mutant could have done here, of a runtime without a fault, and how often.
+    pub(super) chances: BTreeMap<Chance, usize>,
     /// The checkpoints that lie on the disk, where a mutant has others there than the runtime believes.
     spoilt: BTreeMap<Phase, Spoilt>,
     /// Whether a phase hangs in which nobody kills the runtime, or the other way round: it left the path of the story.
@@ -73,26 +66,16 @@ pub(super) struct Player {
     time: Option<u64>,
     /// The phase that a human was called in for another reason than its end.
     open: Option<Phase>,
-    /// Time ran out: what happens then is not known.
-    over: bool,
+    /// What the last audit found.
+    found: Vec<Value>,
     supplied: BTreeMap<Phase, Vec<Value>>,
-    /// Why a human was called in this step.
-    trigger: Option<&'static str>,
+    /// When the checkpoint of each phase was written.
+    written: BTreeMap<Phase, u64>,
+    /// How a human was called in this step.
+    call: Call,
     audits: usize,
     pub(super) seen: Observation,
     now: u64,
-}
-
-/// What is wrong with a checkpoint that lies on the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spoilt {
-    Missing,
-    /// It is written when the next phase has ended.
-    Late,
-    Code,
-    Execution,
-    /// The last decision that the phase supplied is not there.
-    Decisions,
 }
 
 /// How a phase ended.
@@ -117,7 +100,7 @@ impl Player {
             fault,
             slipped: false,
             came_up: 0,
-            chances: BTreeSet::new(),
+            chances: BTreeMap::new(),
             spoilt: BTreeMap::new(),
             script: case.phases.clone(),
             attempts: BTreeMap::new(),
@@ -130,11 +113,12 @@ impl Player {
             interrupted: None,
             time: case.knobs.get(&Knob::RunTimeout).copied(),
             open: None,
-            over: false,
+            found: Vec::new(),
             supplied: BTreeMap::new(),
-            trigger: None,
+            written: BTreeMap::new(),
+            call: Call::default(),
             audits: 0,
-            seen: Observation::default(),
+            seen: Observation { initial_backoff: case.knobs.get(&Knob::InitialBackoff).copied(), ..<_>::default() },
             now: 0,
         };
         for (number, step) in case.steps.iter().enumerate() {
@@ -150,18 +134,6 @@ impl Player {
             }
         }
         player
-    }
-
-    /// Whether it breaks the rule now.
-    fn slips(&mut self, rule: Rule) -> bool {
-        match &mut self.fault {
-            Some(Fault::Slip(which, times)) if *which == rule && !self.slipped && !self.over => {
-                self.slipped = *times == 0;
-                *times = times.saturating_sub(1);
-                self.slipped
-            }
-            _ => false,
-        }
     }
 
     fn is_done(&self, phase: Phase) -> bool {
@@ -182,15 +154,22 @@ impl Player {
         match answer {
             ResolutionAction::SkipPhase => {
                 self.codes.insert(phase, 0);
+                self.written.insert(phase, self.now);
+                self.spoilt.remove(&phase);
                 self.skipped.insert(phase);
             }
             ResolutionAction::Reset => {
                 self.codes.clear();
+                self.spoilt.clear();
                 self.skipped.clear();
                 self.execution += 1;
                 self.open = None;
             }
-            ResolutionAction::Abort => self.aborted = true,
+            ResolutionAction::Abort => {
+                self.aborted = true;
+                let first = self.codes.keys().next().copied().filter(|_| self.slips(Rule::AbortKeeps));
+                self.spoilt.extend(first.map(|first| (first, Spoilt::Code)));
+            }
             ResolutionAction::FixAndResume => {}
         }
         self.answered = Some(answer);
@@ -198,41 +177,6 @@ impl Player {
             self.drive(number, &Drive::default());
         }
         ProcessEnd::Exited(0)
-    }
-
-    /// Whether its mutant does this here.
-    fn does(&mut self, deed: Deed, cause: Cause, phase: Phase) -> bool {
-        if self.fault.is_none() && !self.over {
-            self.chances.insert((deed, cause, phase));
-        }
-        let does = match self.fault {
-            Some(Fault::Mutant(mutant)) if !self.over && mutant.is_about(deed, cause, phase) => {
-                self.came_up += 1;
-                mutant.which.holds(self.came_up)
-            }
-            Some(Fault::Compound(rule)) => !self.over && Mutant::is_of(rule, deed, cause),
-            _ => false,
-        };
-        self.slipped |= does;
-        does
-    }
-
-    /// What follows in a mutant, where `lawful` would: the phase that starts, if any does.
-    fn follows(&mut self, cause: Cause, phase: Phase, lawful: Option<Phase>) -> Option<Phase> {
-        match lawful {
-            Some(_) if self.does(Deed::Stops, cause, phase) => None,
-            Some(right) if right != Phase::Preflight && self.does(Deed::FromStart, cause, phase) => {
-                Some(Phase::Preflight)
-            }
-            Some(right) if right != phase && self.does(Deed::Again, cause, phase) => Some(phase),
-            Some(right) => match right.next() {
-                Some(other) if self.does(Deed::Skips, cause, phase) => Some(other),
-                _ => lawful,
-            },
-            None if self.does(Deed::Again, cause, phase) => Some(phase),
-            None if self.does(Deed::FromStart, cause, phase) => Some(Phase::Preflight),
-            None => phase.next().filter(|_| self.does(Deed::GoesOn, cause, phase)),
-        }
     }
 
     /// Where it begins, and why there.
@@ -305,8 +249,8 @@ impl Player {
                 let lawful = phase.next().filter(|_| self.slips(Rule::UnstartableHalts));
                 at = match lawful.or_else(|| self.follows(Cause::Unstartable, phase, None)) {
                     // It cannot be started, however often.
-                    Some(again) if again == phase => return self.calls(phase, 127),
-                    None => return self.calls(phase, 127),
+                    Some(again) if again == phase => return self.calls(Cause::Unstartable, phase, 2),
+                    None => return self.calls(Cause::Unstartable, phase, 2),
                     other => other,
                 };
                 continue;
@@ -314,7 +258,7 @@ impl Player {
             let end = self.attempt(number, phase, drive);
             let (cause, next, code) = match end {
                 End::Met(rule, trigger) => match self.met(phase, rule, trigger) {
-                    None => return ProcessEnd::Exited(2),
+                    None => return ProcessEnd::Exited(self.call.code.unwrap_or(2)),
                     other => {
                         at = other;
                         continue;
@@ -339,11 +283,11 @@ impl Player {
                 End::Signal => (Cause::Signal, self.halts(phase, Rule::SignalHalts, Rule::SignalHalts), 2),
             };
             at = self.follows(cause, phase, next);
-            if at.is_none() && code != 0 {
-                return self.calls(phase, code);
-            }
-            if at.is_none() && next.is_some() {
-                return ProcessEnd::Exited(2);
+            match (at, next) {
+                // It stops, and calls nobody.
+                (None, Some(_)) => return ProcessEnd::Exited(2),
+                (None, None) if code != 0 => return self.calls(cause, phase, code),
+                _ => {}
             }
         }
         if self.next().is_some() || self.aborted { ProcessEnd::Exited(2) } else { self.ends() }
@@ -351,7 +295,8 @@ impl Player {
 
     /// A human is called in the phase: what starts all the same.
     fn met(&mut self, phase: Phase, rule: Rule, trigger: &'static str) -> Option<Phase> {
-        (self.trigger, self.open) = (Some(trigger), Some(phase));
+        // What was not let to its end is not done.
+        self.open = self.reading.lets_it_end.then_some(phase);
         let cause = match rule {
             Rule::HaltCalls => Cause::Halted,
             Rule::OverflowCalls => Cause::Overflow,
@@ -363,34 +308,12 @@ impl Player {
         if let Some(other) = self.follows(cause, phase, None) {
             return Some(other);
         }
-        if self.does(Deed::NoReport, cause, phase) {
-            self.trigger = None;
+        if !self.reading.lets_it_end {
+            self.notes_failure(phase, 2);
         }
-        if self.does(Deed::WrongTrigger, cause, phase) {
-            self.trigger = Some("same_issue");
-        }
-        self.over |= rule == Rule::TimeCalls;
+        self.call(cause, phase, trigger);
         self.called = Some(phase);
         None
-    }
-
-    /// The phase is done, and its checkpoint is written.
-    fn concludes(&mut self, phase: Phase) {
-        self.spoilt.remove(&phase);
-        let deeds =
-            [Deed::NoCheckpoint, Deed::WrongCode, Deed::OtherExecution, Deed::LosesDecision, Deed::LateCheckpoint];
-        let done = deeds.into_iter().find(|deed| self.does(*deed, Cause::Done, phase));
-        // What was late is written by now.
-        self.spoilt.retain(|_, spoilt| *spoilt != Spoilt::Late);
-        let spoilt = match done {
-            Some(Deed::NoCheckpoint) => Some(Spoilt::Missing),
-            Some(Deed::LateCheckpoint) => Some(Spoilt::Late),
-            Some(Deed::WrongCode) => Some(Spoilt::Code),
-            Some(Deed::OtherExecution) => Some(Spoilt::Execution),
-            Some(_) => Some(Spoilt::Decisions),
-            None => None,
-        };
-        self.spoilt.extend(spoilt.map(|spoilt| (phase, spoilt)));
     }
 
     fn ends(&mut self) -> ProcessEnd {
@@ -450,10 +373,15 @@ impl Player {
         phase.next().filter(|_| self.slips(halts))
     }
 
-    fn calls(&mut self, phase: Phase, code: i64) -> ProcessEnd {
-        self.codes.insert(phase, code);
+    fn calls(&mut self, cause: Cause, phase: Phase, code: i64) -> ProcessEnd {
+        self.notes_failure(phase, code);
+        let is_missing = cause == Cause::Exhausted
+            && (self.does(Deed::NoCheckpoint, cause, phase) || self.slips(Rule::ExhaustedCheckpoint));
+        let spoilt = if is_missing { Some(Spoilt::Missing) } else { self.spoils_checkpoint(cause, phase) };
+        self.spoilt.extend(spoilt.map(|spoilt| (phase, spoilt)));
+        self.call(cause, phase, if cause == Cause::Exhausted { "no_progress" } else { "manual" });
         self.called = Some(phase);
-        ProcessEnd::Exited(2)
+        ProcessEnd::Exited(self.call.code.unwrap_or(2))
     }
 
     fn attempt(&mut self, step: usize, phase: Phase, drive: &Drive) -> End {
@@ -473,11 +401,14 @@ impl Player {
             () if acts.iter().any(slow) => Some(End::Met(Rule::TimeCalls, "timeout")),
             () => None,
         };
-        let decisions = acts.iter().filter_map(|act| match act {
-            Act::Result(result) => result["decisions"].as_array().cloned(),
-            _ => None,
-        });
-        self.supplied.insert(phase, decisions.flatten().collect());
+        let results: Vec<&Value> =
+            acts.iter().filter_map(|act| if let Act::Result(result) = act { Some(result) } else { None }).collect();
+        let all = |key: &str| results.iter().filter_map(|it| it[key].as_array()).flatten().cloned().collect::<Vec<_>>();
+        let (decisions, found) = (all("decisions"), all("findings"));
+        if phase == Phase::Audit {
+            self.found = found;
+        }
+        self.supplied.insert(phase, decisions);
         let (exit, signal) = match acts.last().expect("each attempt ends") {
             Act::Exit(code) => (Some(i32::try_from(code.as_i64().expect("a number")).expect("a code")), None),
             Act::Die(signal) => (None, Some(signal.clone())),
@@ -495,6 +426,7 @@ impl Player {
             workspace: 0,
             started: self.now - 1,
             ended: Some(self.now),
+            told: None,
             exit,
             signal: signal.clone(),
             cwd: String::new(),
@@ -513,93 +445,5 @@ impl Player {
             (None, Some(_)) => End::Signal,
             (None, None) => End::Cut,
         }
-    }
-
-    /// The checkpoints that a phase finds when it starts.
-    fn found(&mut self, phase: Phase) -> BTreeMap<String, FileSeen> {
-        let mut found = self.on_disk(self.codes.clone(), &self.supplied, &BTreeSet::new());
-        let is_asked = |done: &Phase| *done != phase && self.open != Some(*done) && !self.skipped.contains(done);
-        let done = Phase::ALL.iter().copied().filter(|done| self.is_done(*done)).find(is_asked);
-        if let Some(done) = done.filter(|_| self.slips(Rule::CheckpointFirst)) {
-            found.remove(&format!("{done}.yaml"));
-        }
-        found
-    }
-
-    /// The checkpoints that lie on the disk, where these codes and decisions are known, and these phases name another execution.
-    fn on_disk(
-        &self,
-        mut codes: BTreeMap<Phase, i64>,
-        supplied: &BTreeMap<Phase, Vec<Value>>,
-        others: &BTreeSet<Phase>,
-    ) -> BTreeMap<String, FileSeen> {
-        let is = |phase: &Phase, spoilt: Spoilt| self.spoilt.get(phase) == Some(&spoilt);
-        codes.retain(|phase, _| !is(phase, Spoilt::Missing) && !is(phase, Spoilt::Late));
-        let file = |(phase, code): (Phase, i64)| {
-            let is_other = others.contains(&phase) || is(&phase, Spoilt::Execution);
-            let execution = if is_other { format!("other-{phase}") } else { self.execution.to_string() };
-            let mut decisions = supplied.get(&phase).cloned().unwrap_or_default();
-            if is(&phase, Spoilt::Decisions) {
-                decisions.pop();
-            }
-            let code = if is(&phase, Spoilt::Code) { 2 } else { code };
-            let fields =
-                json!({ "phase": phase, "exit_code": code, "execution_id": execution, "decisions": decisions });
-            (format!("{phase}.yaml"), FileSeen { text: fields.to_string(), modified: 0 })
-        };
-        codes.into_iter().map(file).collect()
-    }
-
-    /// The step is over, and leaves its checkpoints.
-    fn step(&mut self, verb: &str, end: ProcessEnd) {
-        let is_looked_at = self.seen.attempts.last().is_some_and(|it| it.step == self.seen.steps.len())
-            && matches!(end, ProcessEnd::Exited(_))
-            && !self.over;
-        let done: Vec<Phase> = Phase::ALL.iter().copied().filter(|phase| self.is_done(*phase)).collect();
-        let ran: BTreeSet<&str> = self.seen.attempts.iter().map(|it| it.phase.as_str()).collect();
-        let ran: Vec<Phase> =
-            done.into_iter().filter(|phase| ran.contains(phase.as_str()) && !self.skipped.contains(phase)).collect();
-        let ran: Vec<Phase> = ran.into_iter().filter(|phase| self.open != Some(*phase)).collect();
-        let mut codes = self.codes.clone();
-        let (mut others, mut supplied) = (BTreeSet::new(), self.supplied.clone());
-        if let Some(phase) = ran.iter().find(|phase| !supplied.get(phase).is_none_or(Vec::is_empty))
-            && is_looked_at
-            && !self.aborted
-            && self.slips(Rule::ResultKept)
-        {
-            supplied.entry(*phase).or_default().pop();
-        }
-        if let Some(phase) = ran.last().copied().filter(|_| is_looked_at && !self.aborted) {
-            if self.slips(Rule::EachCheckpoint) {
-                codes.remove(&phase);
-            }
-            if self.slips(Rule::LatestCheckpoint) {
-                codes.insert(phase, 2);
-            }
-            if ran.len() > 1 && self.slips(Rule::OneExecution) {
-                others.insert(phase);
-            }
-        }
-        let checkpoints = self.on_disk(codes, &supplied, &others);
-        let (argv, output) = Default::default();
-        let report =
-            |trigger: &str| ReportSeen { path: String::new(), document: json!({ "trigger": trigger }), at: self.now };
-        let reports = self.trigger.take().map(report).into_iter().collect();
-        let (started, ended, verb) = (self.now, self.now + 1, verb.to_owned());
-        let (laid, edited, workspace) = (BTreeMap::new(), None, 0);
-        self.now += 1;
-        self.seen.steps.push(StepSeen {
-            verb,
-            argv,
-            started,
-            ended,
-            end,
-            output,
-            workspace,
-            checkpoints,
-            reports,
-            laid,
-            edited,
-        });
     }
 }

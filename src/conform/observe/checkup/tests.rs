@@ -125,8 +125,14 @@ fn a_sign_that_is_there_although_nothing_happened_is_a_fault() {
         ("report", json!({"report": "**"}), seen(&[("/steps/0/reports", report)]), Some(Health::Fault)),
         ("report", json!({"report": "**"}), seen(&[]), None),
         ("warn", warns, seen(&[("/steps/0/output", said.clone())]), Some(Health::Fault)),
-        ("compact", compacts, seen(&[("/steps/0/output", said)]), None),
+        ("compact", compacts, seen(&[("/steps/0/output", said.clone())]), None),
         ("surface", json!({"surface": "human needed"}), seen(&[]), Some(Health::Remark)),
+        (
+            "surface",
+            json!({"surface": "{phase}{trigger}|fine"}),
+            seen(&[("/steps/0/output", said.clone())]),
+            Some(Health::Fault),
+        ),
         ("surface", json!({"surface": "{phase} needs a human: {trigger}"}), seen(&[]), None),
     ] {
         let all = checkup(&self::manifest(&manifest), &identity(), Some(&[plain, retried(100)]));

@@ -145,10 +145,10 @@ impl Bench<'_> {
             writable: Vec::new(),
             kept: Vec::new(),
             shown: Vec::new(),
-            closes_sockets: self.options.hermetic,
+            is_hermetic: self.options.hermetic,
         };
         let call = Call { argv: argv.clone(), env: all, folder };
-        let limit = Duration::from_secs(errand.limit_s);
+        let limit = self.options.load.stretched(Duration::from_secs(errand.limit_s));
         let mut watch = Watch { bench: self, errand, asked_before, seen: Sighting::default() };
         watch.attend(AgentRun::start(&place, &call, limit).await.map_err(said)?).await?;
         let Sighting { end, ended, signal, said: [out, err], left, .. } = watch.seen;

@@ -6,12 +6,13 @@
 //! - `stage`: the side of the probes' socket that gives the orders; `record`: what was seen there.
 //! - `errand`: one case of an agent, step by step; `bench`: the place where that happens, and its model.
 //! - `chamber`: where the processes of a case run, shut off from the host.
-//! - `program`: where a manifest's program is, how it is called, and which one it is.
+//! - `program`: where a manifest's program is, how it is called, and which one it is; `fast_clock`: what its hours are.
 
 mod adapter;
 mod bench;
 mod chamber;
 mod errand;
+mod fast_clock;
 mod interruption;
 mod options;
 mod program;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::system::load::Gauge;
+
 /// How cases are run.
 #[derive(Debug, Clone)]
 pub struct RigOptions {
@@ -16,8 +18,10 @@ pub struct RigOptions {
     pub keep: bool,
     /// How long a verb may take.
     pub budget: Duration,
-    /// Whether sockets of the host that a path leads to are closed in a chamber, as the network is to a judge that has withdrawn.
+    /// Whether sockets and pipes of the host that a path leads to are closed in a chamber, as the network is to a judge that has withdrawn.
     pub hermetic: bool,
+    /// How busy the machine is: every time that the judge gives a runtime grows by it.
+    pub load: Arc<Gauge>,
     /// Set from outside: end everything and come back.
     pub stop: Arc<AtomicBool>,
 }
@@ -29,6 +33,14 @@ impl RigOptions {
     /// The usual options for a seed and the judge's own program.
     #[must_use]
     pub fn new(seed: u64, judge: PathBuf) -> Self {
-        Self { seed, judge, keep: false, budget: Self::BUDGET, hermetic: false, stop: Arc::default() }
+        Self {
+            seed,
+            judge,
+            keep: false,
+            budget: Self::BUDGET,
+            hermetic: false,
+            load: Arc::new(Gauge::start()),
+            stop: Arc::default(),
+        }
     }
 }

@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::conform::observe::probe::{CODE, PHASE};
-use crate::conform::observe::speaker::Code;
 use crate::conform::observe::workspace::Lab;
 use crate::conform::spec::{AgentManifest, Argv, Case, CompactorWay, Limits, Manifest};
 use crate::conform::suite::{hash_of, sha256};
@@ -15,14 +13,11 @@ use crate::system::process::{Captured, Command, ProcessExit, capture};
 use crate::system::{env, scratch};
 
 /// How long a program may take to say its version.
-const VERSION_TIME: Duration = Duration::from_secs(20);
+pub(super) const VERSION_TIME: Duration = Duration::from_secs(20);
 /// How long making a program may take: a compiler from nothing.
 const BUILD_TIME: Duration = Duration::from_mins(20);
 /// Bytes that are kept of what these two say.
-const KEPT: usize = 64 << 10;
-/// The program that gives others a clock of their own, and how: from now on, 7200 times as fast.
-const FASTER: &str = "faketime";
-const FAST: &str = "+0 x7200";
+pub(super) const KEPT: usize = 64 << 10;
 /// Where the hosts of this world keep their programs, when nobody says it.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The limits, as the contract names them, and Loa's keys for them.
@@ -267,28 +262,6 @@ pub(super) fn judge_keys(case: &Case, manifest: &Manifest, lab: &Lab) -> BTreeMa
     knob_keys(case, manifest).into_iter().chain(compactor).collect()
 }
 
-/// The same command with a clock that runs two hours a second for it and everything that it starts.
-///
-/// # Errors
-/// Why there is no such clock here, in words.
-pub(super) fn accelerated(argv: Vec<String>) -> Result<Vec<String>, String> {
-    let found = path().split(':').map(|folder| Path::new(folder).join(FASTER)).find(|file| file.is_file());
-    let found = found.ok_or_else(|| format!("no clock that runs faster: `{FASTER}` is not on PATH"))?;
-    Ok([text(&found), "-f".to_owned(), FAST.to_owned()].into_iter().chain(argv).collect())
-}
-
-/// The code of our own program under such a clock, which lies in a library that is loaded beforehand.
-pub(super) async fn accelerated_code(judge: &Path) -> Code {
-    let words = [text(judge), PHASE.to_owned(), CODE.to_owned()].to_vec();
-    let Ok(Some((program, words))) =
-        accelerated(words).map(|argv| argv.split_first().map(|(a, b)| (a.clone(), b.to_vec())))
-    else {
-        return Code::default();
-    };
-    let told = capture(&Command::new(program).args(words).env_clear().env("PATH", path()), KEPT, VERSION_TIME).await;
-    Code::told(&String::from_utf8_lossy(&told.stdout))
-}
-
 /// The configuration keys that the case's knobs turn.
 pub(in crate::conform) fn knob_keys(case: &Case, manifest: &Manifest) -> BTreeMap<String, Value> {
     turned(case, manifest).filter_map(|(way, value)| Some((way.config.clone()?, value))).collect()
@@ -309,11 +282,11 @@ fn turned<'a>(
     })
 }
 
-fn path() -> String {
+pub(super) fn path() -> String {
     env::var("PATH").unwrap_or_else(|| DEFAULT_PATH.to_owned())
 }
 
-fn text(path: &Path) -> String {
+pub(super) fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 

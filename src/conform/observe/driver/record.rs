@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::net::{RecvFlags, recv};
 use serde_json::Value;
 
-use crate::conform::observe::journal::{self, Print, Tail};
+use crate::conform::observe::journal::{self, Grounds, Print, Tail};
 use crate::conform::observe::probe::Hello;
 use crate::conform::observe::speaker::{Peer, Speaker};
 use crate::conform::observe::transcript::Transcript;
@@ -26,8 +26,12 @@ pub(super) struct Record {
     pub(super) step: usize,
     pub(super) workspace: usize,
     pub(super) folder: PathBuf,
+    /// Where what the runtime leaves is read.
+    pub(super) grounds: Grounds,
     pub(super) attempts: Vec<AttemptSeen>,
     pub(super) usages: Vec<UsageSeen>,
+    /// Those of which it is not known yet what comes of them.
+    awaited: BTreeSet<usize>,
     pub(super) compactions: Vec<CompactorSeen>,
     pub(super) events: Vec<EventSeen>,
     pub(super) transcript: Transcript,
@@ -58,8 +62,10 @@ impl Record {
             step: 0,
             workspace: 0,
             folder: PathBuf::new(),
+            grounds: Grounds::default(),
             attempts: Vec::new(),
             usages: Vec::new(),
+            awaited: BTreeSet::new(),
             compactions: Vec::new(),
             events: Vec::new(),
             transcript,
@@ -117,6 +123,10 @@ impl Record {
     pub(super) fn begin(&mut self, hello: Hello, socket: OwnedFd) -> usize {
         // What ended before this start has closed its socket before, yet its task may not have run.
         self.notice_ends();
+        // What comes from here on comes of another phase.
+        for usage in self.awaited.clone() {
+            self.reacted(usage);
+        }
         let started = self.now();
         let earlier = self.attempts.iter().filter(|attempt| attempt.phase == hello.phase).count();
         if let Some(path) = hello.env.get(EVENT_FILE) {
@@ -132,12 +142,13 @@ impl Record {
             workspace: self.workspace,
             started,
             ended: None,
+            told: None,
             exit: None,
             signal: None,
             cwd: hello.cwd,
             env: hello.env,
             memories: hello.memories,
-            checkpoints: journal::checkpoints(&self.folder),
+            checkpoints: self.grounds.checkpoints(&self.folder),
         });
         self.changed = started;
         let attempt = self.attempts.len() - 1;
@@ -148,6 +159,14 @@ impl Record {
     /// The runtime started the judge's own compactor.
     pub(super) fn compacting(&mut self, hello: Hello) {
         self.compactions.push(CompactorSeen { at: self.now(), env: hello.env });
+    }
+
+    /// The judge is about to tell an attempt how to end.
+    pub(super) fn tell(&mut self, attempt: usize, how: impl FnOnce(&mut AttemptSeen)) {
+        let now = self.now();
+        let attempt = &mut self.attempts[attempt];
+        attempt.told = Some(now);
+        how(attempt);
     }
 
     /// The attempt's process is gone.
@@ -194,7 +213,7 @@ impl Record {
     /// Reads what the runtime appended to its event files.
     pub(super) fn read_events(&mut self) {
         let at = self.now();
-        for line in self.tails.iter_mut().flat_map(Tail::lines) {
+        for line in self.tails.iter_mut().flat_map(|tail| tail.lines(&self.grounds)) {
             let line = serde_json::from_str(&line).unwrap_or(Value::String(line));
             self.events.push(EventSeen { at, line });
         }
@@ -212,10 +231,23 @@ impl Record {
     }
 
     /// The wait for the reaction to a usage is over.
-    pub(super) fn usage(&mut self, tokens: u64, at: Millis) {
-        let state = journal::file(&journal::context_state(&self.folder));
-        let context_state = state.and_then(|file| sighting::yaml(&file.text));
-        self.usages.push(UsageSeen { tokens, at, context_state, until: self.now() });
+    /// A usage was reported; what comes of it is waited for.
+    pub(super) fn usage(&mut self, tokens: u64, at: Millis) -> usize {
+        self.usages.push(UsageSeen { tokens, at, context_state: None, until: at });
+        let usage = self.usages.len() - 1;
+        self.awaited.insert(usage);
+        usage
+    }
+
+    /// What came of a usage is there, or nothing more is waited for.
+    pub(super) fn reacted(&mut self, usage: usize) {
+        if !self.awaited.remove(&usage) {
+            return;
+        }
+        let state = self.grounds.file(&journal::context_state(&self.folder));
+        let now = self.now();
+        let seen = &mut self.usages[usage];
+        (seen.context_state, seen.until) = (state.and_then(|file| sighting::yaml(&file.text)), now);
     }
 
     pub(super) fn fail(&mut self, problem: impl Into<String>) {
@@ -228,6 +260,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
+    use crate::system::files::{self, Privacy};
 
     fn hello(phase: &str) -> Hello {
         Hello { phase: phase.to_owned(), cwd: "/".to_owned(), env: BTreeMap::new(), memories: None }
@@ -252,6 +285,33 @@ mod tests {
             let found = (record.admits(&peer, against), record.strangers.len());
             assert_eq!(found, (admitted, strangers), "{peer:?}");
         }
+    }
+
+    #[test]
+    fn what_comes_of_a_usage_comes_before_the_next_phase() {
+        let mut record = Record::new(Transcript::new("tag".to_owned(), Vec::new()));
+        let place = tempfile::tempdir().expect("a folder");
+        record.folder = place.path().to_path_buf();
+        record.grounds = Grounds::new(place.path().to_path_buf(), Vec::new());
+        let tell = |tokens: u64| {
+            let state = journal::context_state(place.path());
+            files::ensure_folder(state.parent().expect("a folder")).expect("made");
+            files::replace(&state, format!("current_tokens: {tokens}\n").as_bytes(), Privacy::Shared).expect("written");
+        };
+        record.begin(hello("design"), UnixStream::pair().expect("a pair").0.into());
+        let at = record.now();
+        let first = record.usage(5, at);
+        tell(5);
+        record.begin(hello("audit"), UnixStream::pair().expect("a pair").0.into());
+        let second = record.usage(7, at);
+        tell(7);
+        record.reacted(second);
+        record.reacted(first);
+        let told = record
+            .usages
+            .iter()
+            .map(|it| (it.tokens, it.context_state.as_ref().expect("told")["current_tokens"].clone()));
+        assert_eq!(told.collect::<Vec<_>>(), [(5, 5.into()), (7, 7.into())]);
     }
 
     #[test]

@@ -25,6 +25,7 @@ use super::verb::SETTLED_POLLS;
 use crate::conform::observe::probe::{COMPACTOR, Done, Hello, Order, is_deadly};
 use crate::conform::observe::speaker::{Code, Peer, Speaker};
 use crate::conform::spec::{Act, UsageWay};
+use crate::system::load::Gauge;
 use crate::system::process::Piece;
 use crate::system::{clock, files, process, scratch};
 
@@ -41,8 +42,11 @@ pub(super) struct Stage {
     pub(super) usage: Option<UsageWay>,
     /// What the judge's own compactor prints.
     pub(super) compactor: Option<Value>,
-    /// How often the runtime looks at its signals.
+    /// How often the runtime looks at its signals, on an idle machine.
     pub(super) poll: Duration,
+    pub(super) load: Arc<Gauge>,
+    /// By how much a `sleep` of the script is longer, because the clock of the runtime is so much slower than the fastest.
+    pub(super) slower: u32,
     /// Where the runtime lives, and its phases with it.
     pub(super) chamber: Chamber,
     /// Whether its phases may run elsewhere, for the runtime is a service that does.
@@ -85,6 +89,11 @@ impl Stage {
 
     pub(super) fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().expect("no holder of the record panics")
+    }
+
+    /// How often the runtime looks at its signals, on this machine as it is now.
+    pub(super) fn poll(&self) -> Duration {
+        self.load.stretched(self.poll)
     }
 
     /// The runtime said something.
@@ -229,7 +238,7 @@ impl Stage {
             }
             Act::Sleep(millis) => {
                 select! {
-                    () = sleep(Duration::from_millis(*millis)) => Ok(()),
+                    () = sleep(Duration::from_millis(*millis) * self.slower) => Ok(()),
                     () = probe.gone() => Err(io::ErrorKind::UnexpectedEof.into()),
                 }
             }
@@ -253,7 +262,7 @@ impl Stage {
         let mut halted = self.halted.subscribe();
         // The sender lives as long as this does.
         let _ = halted.wait_for(|halted| *halted).await;
-        sleep(self.poll * SETTLED_POLLS).await;
+        sleep(self.poll() * SETTLED_POLLS).await;
     }
 
     async fn exit(&self, attempt: usize, code: &Value, probe: &mut Probe) -> io::Result<()> {
@@ -261,7 +270,7 @@ impl Stage {
             self.record().fail(format!("a phase cannot exit with {code}"));
             return probe.send(&Order::Exit(0)).await;
         };
-        self.record().attempts[attempt].exit = Some(code.into());
+        self.record().tell(attempt, |it| it.exit = Some(code.into()));
         probe.send(&Order::Exit(code)).await
     }
 
@@ -269,7 +278,7 @@ impl Stage {
         if !is_deadly(signal) {
             self.record().fail(format!("a phase cannot die by `{signal}`"));
         }
-        self.record().attempts[attempt].signal = Some(signal.to_owned());
+        self.record().tell(attempt, |it| it.signal = Some(signal.to_owned()));
         probe.send(&Order::Die(signal.to_owned())).await
     }
 
@@ -291,15 +300,17 @@ impl Stage {
         sleep(Duration::from_millis(2)).await;
         let at = self.record().now();
         probe.order(&order).await?;
+        let usage = self.record().usage(tokens, at);
         self.await_reaction(before).await;
-        self.record().usage(tokens, at);
+        self.record().reacted(usage);
         Ok(())
     }
 
     /// Waits until the runtime has reacted and is silent again, or for twice its poll.
     async fn await_reaction(&self, mut signs: Signs) {
         let begun = clock::now();
-        let silence = (self.poll / 2).max(SHORTEST_SILENCE);
+        // Half a poll; on a busy machine longer, but never longer than a whole one of an idle machine.
+        let silence = (self.poll() / 2).min(self.poll).max(SHORTEST_SILENCE);
         let mut reacted = None;
         loop {
             sleep(LOOK).await;
@@ -309,7 +320,7 @@ impl Stage {
                 signs = seen;
                 reacted = Some(waited);
             }
-            if waited >= self.poll * 2 || reacted.is_some_and(|reacted| waited >= reacted + silence) {
+            if waited >= self.poll() * 2 || reacted.is_some_and(|reacted| waited >= reacted + silence) {
                 return;
             }
         }

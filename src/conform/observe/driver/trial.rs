@@ -14,13 +14,14 @@ use tokio::sync::watch;
 
 use super::adapter::Adapter;
 use super::chamber::{Chamber, Isolation, Spec};
+use super::fast_clock::FastClock;
 use super::options::RigOptions;
-use super::program::{Places, accelerated, accelerated_code, judge_keys};
+use super::program::{Places, judge_keys};
 use super::record::Record;
 use super::stage::{Reached, Stage};
 use super::verb::Watch;
 use super::work::Way;
-use crate::conform::observe::journal::Footprint;
+use crate::conform::observe::journal::{Footprint, Grounds};
 use crate::conform::observe::sighting;
 use crate::conform::observe::transcript::Transcript;
 use crate::conform::observe::workspace::Lab;
@@ -31,7 +32,7 @@ use crate::diag::in_one_line;
 use crate::system::clock::Millis;
 use crate::system::isolation::path_sockets;
 use crate::system::process::{Captured, ProcessExit};
-use crate::system::{env, ids};
+use crate::system::{clock, env, ids};
 
 mod calls;
 mod left;
@@ -61,7 +62,11 @@ pub(in crate::conform) async fn trial(
         Ok(trial) => trial,
         Err(problem) => return Observation { rig_error: Some(problem), ..seen },
     };
+    seen.speed = trial.fast_clock.map(FastClock::speed);
+    let began = clock::now();
     let ran = trial.run(&mut seen).await;
+    let late = options.load.late_within(clock::now().since(began));
+    seen.late_ms = u64::try_from(late.as_millis()).unwrap_or(Millis::MAX);
     trial.stage.chamber.close().await;
     let mut record = trial.stage.record();
     record.notice_ends();
@@ -87,6 +92,8 @@ struct Trial<'a> {
     report: Option<Regex>,
     stage: Arc<Stage>,
     reached: UnboundedReceiver<Reached>,
+    /// The clock of the runtime, where the case says that it is not the wall's.
+    fast_clock: Option<FastClock>,
     /// Running since it was first asked.
     adapter: Option<Adapter>,
 }
@@ -110,21 +117,22 @@ impl<'a> Trial<'a> {
             writable: writable(manifest, dir, &options.judge),
             kept: named(manifest, dir, &options.judge),
             shown: is_shown.then(|| (options.judge.clone(), lab.program())).into_iter().collect(),
-            closes_sockets: options.hermetic,
+            is_hermetic: options.hermetic,
         };
         let chamber = Chamber::open(&spec, isolation).await.map_err(said)?;
         let report = manifest.report.as_deref().map(sighting::glob).transpose().map_err(said)?;
         let transcript = Transcript::new(ids::session(), sights(manifest)?);
         let (sender, reached) = unbounded_channel();
-        let code = match case.time {
-            TimeMethod::Accelerated => chamber.code().and(accelerated_code(&options.judge).await),
-            TimeMethod::Real | TimeMethod::Scaled => chamber.code(),
-        };
+        let is_fast = case.time == TimeMethod::Accelerated;
+        let fast_clock = is_fast.then(|| FastClock::bearable(&options.load));
+        let code = if is_fast { chamber.code().and(FastClock::code(&options.judge).await) } else { chamber.code() };
         let stage = Arc::new(Stage {
             script: script.phases.clone(),
             usage: manifest.usage.clone(),
             compactor: script.compactor.clone(),
             poll: Duration::from_millis(manifest.poll_ms),
+            load: Arc::clone(&options.load),
+            slower: fast_clock.map_or(1, FastClock::slower),
             chamber,
             lives_outside: manifest.lives_outside.is_some(),
             judge: options.judge.clone(),
@@ -135,13 +143,11 @@ impl<'a> Trial<'a> {
         });
         let listener = UnixListener::bind(lab.socket()).map_err(said)?;
         tokio::spawn(Arc::clone(&stage).serve(listener));
-        Ok(Self { case, manifest, dir, options, script, lab, report, stage, reached, adapter: None })
+        Ok(Self { case, manifest, dir, options, script, lab, report, stage, reached, fast_clock, adapter: None })
     }
 
     async fn run(&mut self, seen: &mut Observation) -> Result<(), String> {
-        if self.case.time == TimeMethod::Accelerated {
-            seen.unseen.extend(accelerated(Vec::new()).err());
-        }
+        seen.unseen.extend(self.fast_clock.and_then(|clock| clock.command(Vec::new()).err()));
         if !seen.unseen.is_empty() {
             return Ok(());
         }
@@ -167,6 +173,8 @@ impl<'a> Trial<'a> {
             let mut record = self.stage.record();
             record.workspace = self.lab.number();
             record.folder = self.lab.workspace();
+            let others = writable(self.manifest, self.dir, &self.options.judge);
+            record.grounds = Grounds::new(self.lab.root().to_path_buf(), others);
         }
         let steps: [&[&str]; 3] =
             [&["init", "-q", "--template="], &["add", "-A"], &["commit", "-q", "-m", "The workspace"]];
@@ -181,7 +189,7 @@ impl<'a> Trial<'a> {
         let call = self.call(&[&["git"], arguments].concat().into_iter().map(str::to_owned).collect(), None);
         let started = self.stage.chamber.start(&call).await;
         let running = started.map_err(|error| format!("git cannot be started: {error}"))?;
-        let Captured { exit, stderr, .. } = running.captured(4096, GIT_TIME).await;
+        let Captured { exit, stderr, .. } = running.captured(4096, self.options.load.stretched(GIT_TIME)).await;
         match exit {
             ProcessExit::Exited(0) => Ok(()),
             exit => Err(format!("git {}: {exit}: {}", arguments.join(" "), String::from_utf8_lossy(&stderr).trim())),
@@ -258,8 +266,8 @@ impl<'a> Trial<'a> {
         let Some(mut way) = self.way(verb, action).filter(|_| plan.halt_during.is_none() || halt.is_some()) else {
             return (verb.as_str(), Vec::new(), ProcessEnd::NoVerb);
         };
-        if let (Way::Command(call), TimeMethod::Accelerated) = (&mut way, self.case.time) {
-            match accelerated(call.argv.clone()) {
+        if let (Way::Command(call), Some(clock)) = (&mut way, self.fast_clock) {
+            match clock.command(call.argv.clone()) {
                 Ok(argv) => call.argv = argv,
                 Err(why) => return (verb.as_str(), Vec::new(), ProcessEnd::NotStarted(why)),
             }
@@ -318,7 +326,8 @@ fn shut_off(manifest: &Manifest, options: &RigOptions, here: Isolation) -> (Isol
     let writes = |folder| format!("what the runtime changed in {folder}, where its manifest lets it write");
     let missing = here.missing_for_runtimes().map(str::to_owned);
     let is_open = options.hermetic && (!here.processes || path_sockets().is_none());
-    let sockets = is_open.then(|| "sockets of the host that a path leads to, which could not be closed".to_owned());
+    let sockets =
+        is_open.then(|| "sockets and pipes of the host that a path leads to, which could not be closed".to_owned());
     (here, missing.into_iter().chain(sockets).chain(manifest.writes.iter().map(writes)).collect())
 }
 

@@ -145,7 +145,7 @@ impl Watch<'_> {
             record.notice_ends();
             (record.most_starts(), Duration::from_millis(record.now().saturating_sub(record.changed)))
         };
-        if let Some(cut) = overdue(clock::now().since(begun), silent, starts, self.budget) {
+        if let Some(cut) = overdue(clock::now().since(begun), silent, starts, self.stage.load.stretched(self.budget)) {
             Some(cut)
         } else {
             last_report.is_some_and(|last| self.has_settled(last)).then_some(Cut::Waiting)
@@ -159,7 +159,7 @@ impl Watch<'_> {
             record.notice_ends();
             (record.is_quiet(), record.now(), record.changed)
         };
-        let is_over = |at: Millis| Duration::from_millis(now.saturating_sub(at)) >= self.stage.poll * SETTLED_POLLS;
+        let is_over = |at: Millis| Duration::from_millis(now.saturating_sub(at)) >= self.stage.poll() * SETTLED_POLLS;
         quiet && is_over(changed) && last_report().is_some_and(is_over)
     }
 
@@ -175,7 +175,7 @@ impl Watch<'_> {
                     return;
                 }
             }
-            if clock::now().since(begun) >= LAST_WORDS {
+            if clock::now().since(begun) >= self.stage.load.stretched(LAST_WORDS) {
                 return;
             }
             sleep(DYING).await;

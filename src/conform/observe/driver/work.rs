@@ -128,11 +128,12 @@ impl<'a> Work<'a> {
 /// Has the runtime asked to stop, beside its run.
 pub(super) fn halt(way: Way, adapter: Option<&Adapter>, budget: Duration, stage: &Arc<Stage>) -> Halting {
     let stage = Arc::clone(stage);
+    let time = stage.load.stretched(budget);
     match (way, adapter) {
         (Way::Command(call), _) => tokio::spawn(async move {
             // Its end is no observation.
             if let Ok(running) = stage.chamber.start(&call).await {
-                running.captured(0, budget).await;
+                running.captured(0, time).await;
             }
             stage.halted.send_replace(true);
             None
@@ -140,7 +141,7 @@ pub(super) fn halt(way: Way, adapter: Option<&Adapter>, budget: Duration, stage:
         (Way::Ask(ask), Some(adapter)) => {
             let mut asked = adapter.ask(ask);
             tokio::spawn(async move {
-                let ending = timeout(budget, asked.ended()).await;
+                let ending = timeout(time, asked.ended()).await;
                 stage.halted.send_replace(true);
                 let Ok(ending) = ending else {
                     let why = silent(asked.verb, budget);

@@ -34,6 +34,7 @@ fn an_attempt(number: u32, exit: i32, started: Millis, checkpoints: &[(&str, &st
         workspace: 0,
         started,
         ended: Some(started + 10),
+        told: None,
         exit: Some(exit),
         signal: None,
         cwd: String::new(),

@@ -9,15 +9,19 @@ STEP=0
 show() { printf '%s\n' "$@"; }
 log() { echo "$(date '+%H:%M:%S.%N' | cut -c1-12)  $*" >> "$ROOT/log"; }
 lay() { mkdir -p "$(dirname "$1")" && printf '%s' "$2" > "$1"; }
+# As one word of a shell.
+quoted() { printf "'"; printf '%s' "$1" | sed "s/'/'\\\\''/g"; printf "'"; }
+# As the inside of a text of JSON.
+spelt() { printf '%s' "$1" | sed 's/[\\"]/\\&/g'; }
 phase() {
-    { printf "#!/bin/sh\nROOT='%s'\nPHASE=%s\n" "$ROOT" "$1"; printf '%s\n%s' "$HEAD" "$2"; } > "$ROOT/phases/$1"
+    { printf '#!/bin/sh\nROOT=%s\nPHASE=%s\n' "$(quoted "$ROOT")" "$1"; printf '%s\n%s' "$HEAD" "$2"; } > "$ROOT/phases/$1"
     chmod +x "$ROOT/phases/$1"
 }
 plan() {
     separator=
     printf '{"phases":[' > "$ROOT/plan.json"
     for id in preflight discovery design implementation audit submit deploy learning; do
-        printf '%s{"id":"%s","command":["%s/phases/%s"]}' "$separator" "$id" "$ROOT" "$id" >> "$ROOT/plan.json"
+        printf '%s{"id":"%s","command":["%s/phases/%s"]}' "$separator" "$id" "$(spelt "$ROOT")" "$id" >> "$ROOT/plan.json"
         separator=,
     done
     printf ']}\n' >> "$ROOT/plan.json"

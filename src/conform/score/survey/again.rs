@@ -8,9 +8,9 @@ pub(super) fn deserves_another(checks: &[Check]) -> bool {
     checks.iter().any(|check| check.outcome == Outcome::Fail && !is_nothing(check.reason)) || was_slow(checks)
 }
 
-/// Whether the judge cut a step short that was still at work, so that nothing is known.
+/// Whether the machine was too slow for a verdict, so that nothing is known.
 fn was_slow(checks: &[Check]) -> bool {
-    checks.iter().any(|check| check.outcome == Outcome::CouldNotRun && check.reason == Reason::TooSlow)
+    checks.iter().any(|check| check.reason == Reason::TooSlow)
 }
 
 /// Compares a red, or what could not be seen, with the second time: whatever is not red again is flaky.
@@ -43,6 +43,7 @@ mod tests {
         let green = || vec![Check::pass("e", "o")];
         let red = || vec![Check::fail(Reason::WentOn, "e", "o")];
         let slow = || vec![Check::new(Outcome::CouldNotRun, Reason::TooSlow, "e", "o")];
+        let late = || vec![Check::new(Outcome::NotObserved, Reason::TooSlow, "e", "o")];
         for (first, second, outcome) in [
             (red(), red(), Outcome::Fail),
             (red(), green(), Outcome::Flaky),
@@ -50,6 +51,9 @@ mod tests {
             (slow(), red(), Outcome::CouldNotRun),
             (slow(), slow(), Outcome::CouldNotRun),
             (slow(), green(), Outcome::Pass),
+            (late(), red(), Outcome::NotObserved),
+            (red(), late(), Outcome::NotObserved),
+            (late(), green(), Outcome::Pass),
         ] {
             let mut checks = first.clone();
             assert!(deserves_another(&checks));

@@ -108,6 +108,7 @@ fn seen(end: ProcessEnd) -> Observation {
         workspace: 0,
         started: 1,
         ended: Some(2),
+        told: None,
         exit: Some(0),
         signal: None,
         cwd: String::new(),

@@ -127,11 +127,32 @@ fn half_a_checkpoint_must_be_found_out() {
 fn what_takes_too_long_on_this_machine_is_neither_green_nor_red() {
     let mut scene = scene().well();
     scene.case.time = TimeMethod::Accelerated;
+    scene.seen.speed = Some(7200);
     scene.last().ended = 3_900;
     assert_eq!(scene.judge("within: {step: 0, minutes: 470}").outcome, Outcome::Pass, "468 minutes");
     scene.last().ended = 3_920;
     let check = scene.judge("within: {step: 0, minutes: 470}");
     assert_eq!((check.outcome, check.reason), (Outcome::NotObserved, Reason::TooSlow));
+    scene.seen.speed = Some(1800);
+    assert_eq!(scene.judge("within: {step: 0, minutes: 470}").outcome, Outcome::Pass, "118 minutes of a slower clock");
     scene.seen.unseen.push("no faketime".to_owned());
     assert_eq!(scene.judge("within: {step: 0, minutes: 470}").reason, Reason::NoFastClock);
+}
+
+#[test]
+fn a_red_of_a_fast_clock_on_a_late_machine_is_no_failure_and_a_green_stays() {
+    let red = "report: {present: true}";
+    for (time, speed, late_ms, outcome) in [
+        (TimeMethod::Accelerated, 7200, 124, Outcome::Fail),
+        (TimeMethod::Accelerated, 7200, 125, Outcome::NotObserved),
+        (TimeMethod::Accelerated, 1800, 499, Outcome::Fail),
+        (TimeMethod::Accelerated, 1800, 500, Outcome::NotObserved),
+        (TimeMethod::Real, 1, 60_000, Outcome::Fail),
+    ] {
+        let mut scene = scene().well();
+        (scene.case.time, scene.seen.speed, scene.seen.late_ms) = (time, Some(speed), late_ms);
+        let check = scene.judge(red);
+        assert_eq!(check.outcome, outcome, "{late_ms} ms late by a clock {speed} times as fast: {}", check.observed);
+        assert_eq!(scene.judge("report: {present: false}").outcome, Outcome::Pass);
+    }
 }

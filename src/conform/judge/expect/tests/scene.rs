@@ -81,6 +81,7 @@ impl Scene {
                 workspace,
                 started,
                 ended: Some(ended),
+                told: None,
                 exit: Some(exit),
                 signal: None,
                 cwd: "/w".to_owned(),

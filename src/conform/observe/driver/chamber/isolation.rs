@@ -11,10 +11,12 @@ use crate::system::{env, isolation};
 
 /// The program that makes namespaces, of util-linux.
 pub(super) const UNSHARE: &str = "unshare";
-/// What gives a process mounts and processes of its own, which die with it and with us: with powers that count in them alone,
-/// and, for root where that is forbidden, without.
-const OWN_PROCESSES: [&[&str]; 2] =
-    [&["-r", "-m", "-p", "-f", "--kill-child", "--mount-proc"], &["-m", "-p", "-f", "--kill-child", "--mount-proc"]];
+/// What gives a process mounts, processes, shared memory with its queues, and a host name of its own, which die with it and
+/// with us: with powers that count in them alone, and, for root where that is forbidden, without.
+const OWN_PROCESSES: [&[&str]; 2] = [
+    &["-r", "-m", "-p", "-i", "-u", "-f", "--kill-child", "--mount-proc"],
+    &["-m", "-p", "-i", "-u", "-f", "--kill-child", "--mount-proc"],
+];
 /// What gives us a network of our own: as root, and as anybody else.
 const OWN_NETWORK: [&[&str]; 2] = [&["-n"], &["-r", "-n"]];
 /// Set in a judge that has withdrawn.

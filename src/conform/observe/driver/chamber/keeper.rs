@@ -18,7 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::words::{End, Mounts, Order, Word, line, next};
 use crate::conform::observe::census::below_us;
-use crate::system::isolation::{blank, cover, give_up_powers, protect, show};
+use crate::system::isolation::{cover, give_up_powers, only_harmless_devices, part_from_the_machine, protect, show};
 use crate::system::process::{Command, Foster, ProcessExit, bury, hand_over, take_over, take_up_orphans};
 
 /// The hidden first argument that makes our program a keeper.
@@ -130,19 +130,22 @@ fn outlets(handed: &mut Vec<OwnedFd>) -> io::Result<[OwnedFd; 3]> {
 /// Shows what is to be shown, and takes the means to change that from whatever is started from now on.
 fn furnish(mounts: &Mounts) -> io::Result<()> {
     let Mounts { writable, temporary, kept, shown } = mounts;
-    let (tmp, memory) = (Path::new("/tmp"), Path::new("/dev/shm"));
+    let [tmp, memory, terminals] = ["/tmp", "/dev/shm", "/dev/pts"].map(Path::new);
     cover(tmp, temporary, kept)?;
     // Places of their own, which can be left open when all others are closed.
     let writable: Vec<&Path> = writable.iter().map(PathBuf::as_path).filter(|place| place.is_dir()).collect();
     for place in &writable {
         show(place, place)?;
     }
-    if memory.is_dir() {
-        blank(memory)?;
-    }
-    protect(&[&writable[..], &[tmp, memory]].concat())?;
+    only_harmless_devices(Path::new("/dev"))?;
+    part_from_the_machine(Path::new("/proc"))?;
+    protect(&[&writable[..], &[tmp, memory, terminals]].concat())?;
     for (what, at) in shown.iter().filter(|(_, at)| at.exists()) {
-        show(what, at)?;
+        match show(what, at) {
+            // Whoever made it has taken it away meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !at.exists() => {}
+            done => done?,
+        }
     }
     give_up_powers()
 }

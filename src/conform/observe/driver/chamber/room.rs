@@ -22,7 +22,7 @@ use super::words::{Mounts, Order, Word, line, next};
 use crate::conform::observe::census::{self, Resident};
 use crate::conform::observe::speaker::Code;
 use crate::system::clock;
-use crate::system::isolation::path_sockets;
+use crate::system::isolation::{named_pipes, path_sockets};
 use crate::system::process::{
     Command, Event, Fostered, Outlets, Pipes, ProcessExit, Reach, Running, Talk, hand_over, take_over,
 };
@@ -52,8 +52,8 @@ pub struct Spec {
     pub kept: Vec<PathBuf>,
     /// Files that are shown in the place of others, where the machine allows it: first the file, then where.
     pub shown: Vec<(PathBuf, PathBuf)>,
-    /// Whether the host's sockets that a path leads to are closed, where the machine allows it.
-    pub closes_sockets: bool,
+    /// Whether the host's sockets and pipes that a path leads to are closed, where the machine allows it.
+    pub is_hermetic: bool,
 }
 
 /// What to start in a chamber.
@@ -339,8 +339,8 @@ impl Line {
 fn mounts(spec: &Spec) -> Mounts {
     let writable: Vec<PathBuf> = [&spec.root].into_iter().chain(&spec.writable).cloned().collect();
     let kept = spec.kept.iter().chain(&writable).filter(|path| path.is_absolute()).cloned().collect();
-    let sockets = if spec.closes_sockets { path_sockets().unwrap_or_default() } else { Vec::new() };
-    let closed = sockets.into_iter().filter(|path| !path.starts_with(&spec.root));
+    let doors = || path_sockets().unwrap_or_default().into_iter().chain(named_pipes());
+    let closed = spec.is_hermetic.then(doors).into_iter().flatten().filter(|path| !path.starts_with(&spec.root));
     let shown = spec.shown.iter().cloned().chain(closed.map(|path| (PathBuf::from("/dev/null"), path))).collect();
     Mounts { writable, temporary: spec.temporary.clone(), kept, shown }
 }

@@ -13,9 +13,9 @@ use crate::conform::observe::driver::work::Way;
 use crate::conform::spec::{AdapterAsk, Argv, Drive, Verb};
 
 impl Trial<'_> {
-    /// How long a verb may take.
+    /// How long a verb may take, on an idle machine.
     pub(super) fn budget(&self) -> Duration {
-        self.manifest.budget_seconds.map_or(self.options.budget, Duration::from_secs)
+        self.manifest.budget_seconds.map_or(self.options.budget, Duration::from_secs) * self.stage.slower
     }
 
     /// How a verb is done, when the manifest has it.

@@ -11,10 +11,10 @@ use super::Trial;
 use crate::conform::observe::census::Resident;
 use crate::conform::observe::driver::stage::Stage;
 use crate::conform::observe::driver::verb::SETTLED_POLLS;
-use crate::conform::observe::journal::{self, Footprint};
+use crate::conform::observe::journal::{Footprint, Grounds};
 use crate::conform::observe::sighting;
 use crate::conform::observe::{FileSeen, ProcessEnd, ProcessSeen, ReportSeen, StepSeen};
-use crate::system::env;
+use crate::system::{clock, env};
 
 /// How often it is looked whether everything is gone.
 const LOOK: Duration = Duration::from_millis(10);
@@ -37,6 +37,7 @@ impl Trial<'_> {
         let places = self.report_places();
         let starts_nothing = end == ProcessEnd::Nothing;
         let reports = if starts_nothing { Vec::new() } else { places.reports(&self.stage, before) };
+        let laid = self.laid();
         let mut record = self.stage.record();
         record.read_events();
         StepSeen {
@@ -47,21 +48,23 @@ impl Trial<'_> {
             end,
             output: record.transcript.take(),
             workspace: self.lab.number(),
-            checkpoints: journal::checkpoints(&self.lab.workspace()),
+            checkpoints: record.grounds.checkpoints(&self.lab.workspace()),
             reports,
-            laid: self.laid(),
+            laid,
             edited: None,
         }
     }
 
     pub(super) fn report_places(&self) -> ReportPlaces {
-        ReportPlaces { folders: self.folders(), workspace: self.lab.workspace(), glob: self.report.clone() }
+        let grounds = self.stage.record().grounds.clone();
+        ReportPlaces { folders: self.folders(), workspace: self.lab.workspace(), glob: self.report.clone(), grounds }
     }
 
     fn laid(&self) -> BTreeMap<String, FileSeen> {
         let workspace = self.lab.workspace();
+        let grounds = self.stage.record().grounds.clone();
         let laid = self.lab.laid().iter();
-        laid.filter_map(|path| Some((path.clone(), journal::file(&workspace.join(path))?))).collect()
+        laid.filter_map(|path| Some((path.clone(), grounds.file(&workspace.join(path))?))).collect()
     }
 
     fn folders(&self) -> Vec<PathBuf> {
@@ -74,11 +77,10 @@ impl Trial<'_> {
 
     /// What is still alive some polls after the last step.
     pub(super) async fn orphans(&self) -> Vec<ProcessSeen> {
-        let now = || self.stage.record().now();
-        let until = now() + u64::from(SETTLED_POLLS) * self.manifest.poll_ms;
+        let begun = clock::now();
         loop {
             let left = self.stage.chamber.residents();
-            if left.is_empty() || now() >= until {
+            if left.is_empty() || clock::now().since(begun) >= self.stage.poll() * SETTLED_POLLS {
                 let here = env::current_dir().unwrap_or_default();
                 return left.iter().map(Resident::seen).map(|it| it.seen_from(&here)).collect();
             }
@@ -92,6 +94,7 @@ pub(super) struct ReportPlaces {
     folders: Vec<PathBuf>,
     workspace: PathBuf,
     glob: Option<Regex>,
+    grounds: Grounds,
 }
 
 impl ReportPlaces {
@@ -101,7 +104,8 @@ impl ReportPlaces {
             (record.epoch(), record.now(), record.transcript.lines())
         };
         let glob = self.glob.as_ref();
-        let places = sighting::Places { workspace: &self.workspace, folders: &self.folders, glob, epoch };
+        let Self { workspace, folders, grounds, .. } = self;
+        let places = sighting::Places { workspace, folders, grounds, glob, epoch };
         let mut found = places.reports(before, now);
         if glob.is_none() {
             found.extend(sighting::in_output(&output));
