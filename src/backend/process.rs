@@ -34,8 +34,7 @@ pub(super) trait Reader: fmt::Debug {
     fn line(&mut self, line: &str) -> Vec<AgentEvent>;
 
     /// A line of standard error, without its ending. Most programs say nothing there that is data.
-    fn complaint(&mut self, line: &str) -> Vec<AgentEvent> {
-        let _ = line;
+    fn complaint(&mut self, _line: &str) -> Vec<AgentEvent> {
         Vec::new()
     }
 

@@ -65,8 +65,7 @@ pub(super) trait Beside: fmt::Debug + Default {
     fn stream(&mut self, line: &str) -> Vec<AgentEvent>;
 
     /// A line of standard error.
-    fn complaint(&mut self, line: &str) -> Vec<AgentEvent> {
-        let _ = line;
+    fn complaint(&mut self, _line: &str) -> Vec<AgentEvent> {
         Vec::new()
     }
 

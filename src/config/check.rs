@@ -24,8 +24,8 @@ struct Conflict {
 }
 
 impl Conflict {
-    /// The finding, about the value that somebody is most likely to mend: one in the workspace's file before one from elsewhere, and
-    /// that before a default.
+    /// The finding, about the value that somebody is most likely to mend: one in the workspace's file before one from
+    /// elsewhere, and that before a default.
     fn finding(&self, origins: &Origins) -> Diagnostic {
         let rank = |pointer: &str| match origins.of(&dotted(pointer)) {
             Origin::File { .. } if origins.node(pointer).is_some() => 0,

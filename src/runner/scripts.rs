@@ -1,8 +1,9 @@
 //! Which files of the workspace an argument vector names, and which of them it starts.
 //!
 //! One rule: every word that names a regular file in the workspace counts, also every word of a text that a shell is given. A
-//! leading `<`, `$PWD/` or `${PWD}/` is taken off first, and within such a text a `cd` is followed. Such a file is a script where it is executable, or where it is the first
-//! behind an interpreter or `make`. What a script reads beyond itself is not known here. Pure, but for the look at each file.
+//! leading `<`, `$PWD/` or `${PWD}/` is taken off first, and within such a text a `cd` is followed. Such a file is a script
+//! where it is executable, or where it is the first behind an interpreter or `make`. What a script reads beyond itself is not
+//! known here. Pure, but for the look at each file.
 
 use std::path::{Component, Path, PathBuf};
 

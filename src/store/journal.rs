@@ -140,8 +140,8 @@ impl Journal {
 const TERMINATED: RunEnd = RunEnd::Interrupted { by: Interrupt::Terminate };
 
 /// What has to survive a power cut before anything follows from it: that an attempt begins, that it is tried again, that a
-/// phase is concluded, what a human was asked and answered, the session of an agent, that a session could not go on, that people are told of an end, and that
-/// somebody took a message. The rest goes to the disk with the next of these.
+/// phase is concluded, what a human was asked and answered, the session of an agent, that a session could not go on, that
+/// people are told of an end, and that somebody took a message. The rest goes to the disk with the next of these.
 pub(super) fn durability(event: &Event) -> Durability {
     let lasts = matches!(
         event,

@@ -92,9 +92,7 @@ pub fn is_changed(folder: &Path, except: &[&str]) -> bool {
 /// when there is no repository or no git, and where there are more than `most`.
 #[must_use]
 pub fn untracked(folder: &Path, except: &[&str], most: usize) -> Option<BTreeMap<String, String>> {
-    let excluded: Vec<String> = except.iter().map(|path| format!(":(exclude){path}")).collect();
-    let how = ["ls-files", "--others", "--exclude-standard", "-z", "--", "."];
-    let names = git(folder, &how.into_iter().chain(excluded.iter().map(String::as_str)).collect::<Vec<_>>())?;
+    let names = git(folder, &others(except).iter().map(String::as_str).collect::<Vec<_>>())?;
     let names = String::from_utf8_lossy(&names);
     let names: Vec<&str> = names.split('\0').filter(|name| !name.is_empty()).collect();
     let stamped = |name: &str| (name.to_owned(), stamp(folder, name));
@@ -136,8 +134,12 @@ pub fn diffstat(folder: &Path, since: &str, filters: &str, except: &[&str]) -> C
 /// Prints the names of files that git does not know and does not ignore, each with a zero byte behind it.
 #[must_use]
 pub fn unknown_files(folder: &Path, except: &[&str]) -> Command {
-    let excluded = except.iter().map(|path| format!(":(exclude){path}"));
-    reader(folder).args(["ls-files", "--others", "--exclude-standard", "-z", "--", "."]).args(excluded)
+    reader(folder).args(others(except))
+}
+
+fn others(except: &[&str]) -> Vec<String> {
+    let how = ["ls-files", "--others", "--exclude-standard", "-z", "--", "."].map(str::to_owned);
+    how.into_iter().chain(except.iter().map(|path| format!(":(exclude){path}"))).collect()
 }
 
 /// A git that only reads, and starts nothing by itself.

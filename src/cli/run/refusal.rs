@@ -48,11 +48,16 @@ pub(super) fn of_run(error: RunError) -> Failure {
             ],
         ),
         RunError::NothingToResolve { .. } | RunError::AnotherCall { .. } => {
-            (ExitStatus::NoInput, vec!["`loa-run status` shows where it stands, and the words that answer what waits".to_owned()])
+            let hint = "`loa-run status` shows where it stands, and the words that answer what waits";
+            (ExitStatus::NoInput, vec![hint.to_owned()])
         }
         RunError::NotAnAnswer { .. } => (
             ExitStatus::Usage,
-            vec!["`loa-run resolve fix_and_resume` agrees to the new configuration; `loa-run resume` goes on with the old one; `abort` and `reset` do what they always do".to_owned()],
+            vec![
+                "`loa-run resolve fix_and_resume` agrees to the new configuration; `loa-run resume` goes on with the old one; \
+                 `abort` and `reset` do what they always do"
+                    .to_owned(),
+            ],
         ),
         RunError::Aborted { .. } => {
             (ExitStatus::HumanNeeded, vec!["`loa-run run --fresh` puts it aside and begins anew".to_owned()])

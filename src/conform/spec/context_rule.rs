@@ -8,13 +8,23 @@ vocabulary! {
     pub enum ContextRule ("context rule") {
         /// It tells the same figure.
         Tracked = "tracked",
+        /// It warns at and above a soft limit that is configured, and not below.
+        SoftConfigured = "soft-configured",
+        /// It warns at and above a hard limit that is configured, and not below.
+        HardConfigured = "hard-configured",
+        /// Without a soft limit in the configuration, it warns at and above the contract's, and not below.
+        SoftDefault = "soft-default",
+        /// Without a hard limit in the configuration, it warns at and above the contract's, and not below.
+        HardDefault = "hard-default",
         /// Below the soft limit it warns of nothing.
         SilentBelow = "silent-below",
         /// It warns at the soft limit and above, when the usage was below.
         SoftWarns = "soft-warns",
         /// It warns at the hard limit and above, when the usage was below.
         HardWarns = "hard-warns",
-        /// While the usage stays on its side of the limits, it does not warn again.
+        /// A warning's level is one of the contract's words.
+        KnownLevel = "known-level",
+        /// It warns once when a limit is reached, and not again while the usage stays on that side.
         OnceACrossing = "once-a-crossing",
         /// A warning tells its level, the tokens in use and a share.
         WarningTells = "warning-tells",

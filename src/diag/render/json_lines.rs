@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::json::{VERSION, of_kind, recognised};
 use super::{Checked, Renderer, Summary};
 
-/// A line of type `recognised` for each file whose kind was found and not named, one of type `finding` each, and one of type `summary` at the end; where that one is missing, the program did not
-/// come to its end.
+/// A line of type `recognised` for each file whose kind was found and not named, one of type `finding` each, and one of type
+/// `summary` at the end; where that one is missing, the program did not come to its end.
 #[derive(Debug)]
 pub(super) struct JsonLines;
 

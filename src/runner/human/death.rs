@@ -1,8 +1,9 @@
 //! Notices that whoever worked on an execution is gone, so that people are told before anybody goes on.
 
+use crate::contract::SessionId;
 use crate::events::Event;
 use crate::runner::RunError;
-use crate::store::{FileStore, Journal, Layout, Place, RunStore, StoreError};
+use crate::store::{FileStore, Journal, Layout, Place, Recorded, RunStore, StoreError};
 use crate::system::clock;
 use crate::system::disk::Kind;
 use crate::system::lock::LockError;
@@ -14,11 +15,9 @@ use crate::system::lock::LockError;
 /// [`RunError`]: something on disk is not valid, or cannot be read or written.
 pub fn notice_death(layout: &Layout, place: &Place) -> Result<bool, RunError> {
     let mut store = FileStore::new(place.clone(), layout.clone());
-    let is_untold =
-        |store: &FileStore| Ok::<_, StoreError>(store.current()?.filter(|it| it.state.untold_death().is_some()));
     let is_in_order =
         place.moved_from().is_none() && matches!(layout.disk().kind(&layout.run()), None | Some(Kind::Folder));
-    if !is_in_order || is_untold(&store)?.is_none() || store.holder()?.is_some() {
+    if !is_in_order || untold(&store)?.is_none() || store.holder()?.is_some() {
         return Ok(false);
     }
     let now = clock::now().wall();
@@ -28,8 +27,13 @@ pub fn notice_death(layout: &Layout, place: &Place) -> Result<bool, RunError> {
         claimed => drop(claimed?),
     }
     store.say_ending();
-    let Some(recorded) = is_untold(&store)? else { return Ok(false) };
-    let Some(session) = recorded.state.untold_death().cloned() else { return Ok(false) };
+    let Some((recorded, session)) = untold(&store)? else { return Ok(false) };
     Journal::resume(Box::new(store), &recorded)?.record(now, Event::DeathNoticed { session })?;
     Ok(true)
+}
+
+/// The execution whose session died and was not told of, with that session.
+fn untold(store: &FileStore) -> Result<Option<(Recorded, SessionId)>, StoreError> {
+    let recorded = store.current()?;
+    Ok(recorded.and_then(|it| it.state.untold_death().cloned().map(|session| (it, session))))
 }

@@ -236,19 +236,22 @@ mod tests {
         })
     }
 
+    fn limit() -> Event {
+        Event::LimitReached { phase: Phase::Design, until: Timestamp::MAX }
+    }
+
+    fn over() -> Event {
+        Event::OutageOver { phase: Phase::Design }
+    }
+
+    fn asked() -> Event {
+        let begins = Begins::New;
+        let agent = AgentActivity::Attempt { number: 2, backend: "claude".to_owned(), begins, session: None };
+        Event::Agent { phase: Phase::Design, agent }
+    }
+
     #[test]
     fn what_a_phase_does_follows_from_its_newest_events() {
-        let limit = || Event::LimitReached { phase: Phase::Design, until: Timestamp::MAX };
-        let asked = || Event::Agent {
-            phase: Phase::Design,
-            agent: AgentActivity::Attempt {
-                number: 2,
-                backend: "claude".to_owned(),
-                begins: Begins::New,
-                session: None,
-            },
-        };
-        let over = || Event::OutageOver { phase: Phase::Design };
         let until = Some(Timestamp::MAX);
         for (events, works, expected) in [
             (vec![started(1)], true, Some((1, Doing::Running, None))),
@@ -270,18 +273,7 @@ mod tests {
 
     #[test]
     fn what_is_not_journaled_yet_counts_while_an_attempt_runs_or_a_pause_lasts() {
-        let limit = || Event::LimitReached { phase: Phase::Design, until: Timestamp::MAX };
         let charged = || Event::TimeCharged { elapsed_ms: 1 };
-        let asked = || Event::Agent {
-            phase: Phase::Design,
-            agent: AgentActivity::Attempt {
-                number: 2,
-                backend: "claude".to_owned(),
-                begins: Begins::New,
-                session: None,
-            },
-        };
-        let over = || Event::OutageOver { phase: Phase::Design };
         // Each event comes ten seconds after the one before, and is looked at ten seconds after the last.
         for (events, seconds) in [
             (vec![], 0),

@@ -90,8 +90,8 @@ impl Deliverer {
         Ok(delivered)
     }
 
-    /// Gives each message that is due to each of its receivers, and journals what becomes of each. Every receiver has a clock of its
-    /// own: one that takes long keeps no other from being tried again.
+    /// Gives each message that is due to each of its receivers, and journals what becomes of each. Every receiver has a clock
+    /// of its own: one that takes long keeps no other from being tried again.
     async fn tries(
         &self,
         journal: &mut Journal,

@@ -49,7 +49,8 @@ impl Talk {
         self.input = None;
     }
 
-    /// The next line, or part of a long one, or a sign of life where the command asks for those; `None` once its standard output is closed. May be dropped and called again.
+    /// The next line, or part of a long one, or a sign of life where the command asks for those; `None` once its standard
+    /// output is closed. May be dropped and called again.
     pub async fn next(&mut self) -> Option<Piece> {
         self.output.recv().await
     }

@@ -27,9 +27,51 @@ enum Move {
     /// It came from below this side's limit.
     Reached(Side),
     /// It is on the same side as before, and not below.
-    Stays,
+    Stays(Side),
     /// It fell to the soft limit, or what came before is not known.
     Unknown,
+}
+
+/// Where a limit that is in force comes from. Which clause answers for a warning follows from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// The configuration says what the contract says anyway, so that the limit itself is in no doubt.
+    Usual,
+    /// The configuration says another one.
+    Configured,
+    /// The configuration says nothing.
+    Default,
+}
+
+/// A limit that is in force.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    tokens: u64,
+    origin: Origin,
+}
+
+/// The limits that are in force.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    soft: Limit,
+    hard: Limit,
+}
+
+impl Limits {
+    /// The limit that a share refers to on this side.
+    fn at(self, side: Side) -> Limit {
+        if side == Side::Hard { self.hard } else { self.soft }
+    }
+}
+
+/// What the runtime warned of between a usage and the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    /// The worst of the contract's levels.
+    Level(Side),
+    /// A word that the contract does not know.
+    Other,
 }
 
 /// The first usage that breaks the rule, or that it was kept each time.
@@ -51,35 +93,108 @@ pub(super) fn every(evidence: &Evidence<'_>, rule: ContextRule) -> Check {
 }
 
 /// What a rule says of one usage; `None` where it says nothing.
-fn one(evidence: &Evidence<'_>, rule: ContextRule, usage: usize, limits: (u64, u64)) -> Option<Check> {
-    let warned = |level: &str, fields: &Fields| Some(warning::warned(evidence, usage, level, fields));
-    let compacted = |level: &str| Some(warning::compacted(evidence, usage, level));
-    let step = step_of(moved(evidence, usage, limits), rule);
-    match (rule, step?) {
-        (ContextRule::Tracked, _) => Some(context::tracked(evidence, usage)),
-        (ContextRule::SoftCompacts, Move::Reached(_)) => compacted("standard"),
-        (ContextRule::HardCompacts, Move::Reached(_)) => compacted("emergency"),
-        (ContextRule::SoftCompacts | ContextRule::HardCompacts, _) => None,
-        (_, Move::Reached(side)) => {
-            warned(level(side), &fields(rule, evidence.seen.usages[usage].tokens, side, limits))
+fn one(evidence: &Evidence<'_>, rule: ContextRule, usage: usize, limits: Limits) -> Option<Check> {
+    let moved = moved(evidence, usage, limits);
+    let warned = |fields: &Fields| warning::warned(evidence, usage, wanted(moved), fields);
+    let tokens = evidence.seen.usages[usage].tokens;
+    match rule {
+        ContextRule::Tracked => Some(context::tracked(evidence, usage)),
+        ContextRule::KnownLevel => known(evidence, usage),
+        // What follows from a warning, and what it says, is asked of one that was given as it should be: whether it was given
+        // is asked by the rules below.
+        ContextRule::SoftCompacts | ContextRule::HardCompacts => {
+            let (side, level) =
+                if rule == ContextRule::SoftCompacts { (Side::Soft, "standard") } else { (Side::Hard, "emergency") };
+            let applies = moved == Move::Reached(side) && warned(&Fields::new()).outcome.is_green();
+            applies.then(|| warning::compacted(evidence, usage, level))
         }
-        _ => warned("none", &Fields::new()),
+        ContextRule::WarningTells | ContextRule::WarningShare | ContextRule::WarningRecommends => {
+            let Move::Reached(side) = moved else { return None };
+            // Of another limit than the contract's the share would say first of all whether the limit is heeded.
+            if rule == ContextRule::WarningShare && limits.at(side).origin != Origin::Usual {
+                return None;
+            }
+            warned(&Fields::new()).outcome.is_green().then(|| warned(&fields(rule, tokens, side, limits)))
+        }
+        _ if answerable(moved, told(evidence, usage), limits) == Some(rule) && is_in_step(evidence, usage, limits) => {
+            Some(warned(&Fields::new()))
+        }
+        ContextRule::OnceACrossing => again(evidence, usage, moved),
+        _ => None,
     }
 }
 
-/// How the usage moved, where the rule is about such a move.
-fn step_of(moved: Move, rule: ContextRule) -> Option<Move> {
-    let applies = match rule {
-        ContextRule::Tracked => true,
-        ContextRule::SilentBelow => moved == Move::Below,
-        ContextRule::SoftWarns | ContextRule::SoftCompacts => moved == Move::Reached(Side::Soft),
-        ContextRule::HardWarns | ContextRule::HardCompacts => moved == Move::Reached(Side::Hard),
-        ContextRule::OnceACrossing => moved == Move::Stays,
-        ContextRule::WarningTells | ContextRule::WarningShare | ContextRule::WarningRecommends => {
-            matches!(moved, Move::Reached(_))
-        }
+/// The rule that answers for what was warned of at a usage, be it right or wrong.
+fn answerable(moved: Move, told: Told, limits: Limits) -> Option<ContextRule> {
+    let soft = |usual| match limits.soft.origin {
+        Origin::Usual => usual,
+        Origin::Configured => ContextRule::SoftConfigured,
+        Origin::Default => ContextRule::SoftDefault,
     };
-    applies.then_some(moved)
+    let hard = match limits.hard.origin {
+        Origin::Usual => ContextRule::HardWarns,
+        Origin::Configured => ContextRule::HardConfigured,
+        Origin::Default => ContextRule::HardDefault,
+    };
+    match (moved, told) {
+        (Move::Unknown, _) | (_, Told::Other) => None,
+        (Move::Below, _) => Some(soft(ContextRule::SilentBelow)),
+        (Move::Reached(Side::Hard), _) => Some(hard),
+        (Move::Reached(_) | Move::Stays(Side::Soft), Told::Level(Side::Hard)) => Some(hard),
+        (Move::Reached(_), _) => Some(soft(ContextRule::SoftWarns)),
+        (Move::Stays(_), _) => Some(ContextRule::OnceACrossing),
+    }
+}
+
+/// Whether the attempt's earlier usages were warned of as they should be. After one that was not, it is not known which limits
+/// the runtime goes by, and the rule that answers for that one has said so.
+fn is_in_step(evidence: &Evidence<'_>, usage: usize, limits: Limits) -> bool {
+    let attempt = attempt_of(evidence, usage);
+    let mut earlier = (0..usage).filter(|earlier| attempt_of(evidence, *earlier) == attempt);
+    earlier.all(|earlier| {
+        let moved = moved(evidence, earlier, limits);
+        let check = warning::warned(evidence, earlier, wanted(moved), &Fields::new());
+        moved == Move::Unknown || check.outcome != Outcome::Fail || check.reason == Reason::NothingSighted
+    })
+}
+
+/// The level of the warning that a move asks for.
+fn wanted(moved: Move) -> &'static str {
+    match moved {
+        Move::Reached(side) => level(side),
+        Move::Below | Move::Stays(_) | Move::Unknown => "none",
+    }
+}
+
+fn told(evidence: &Evidence<'_>, usage: usize) -> Told {
+    let levels = warning::levels(evidence, usage);
+    if levels.keys().any(|level| side_of(level).is_none()) {
+        return Told::Other;
+    }
+    levels.keys().filter_map(|level| side_of(level)).max().map_or(Told::Nothing, Told::Level)
+}
+
+/// Whether the levels of the warnings are words of the contract; `None` where there is no warning.
+fn known(evidence: &Evidence<'_>, usage: usize) -> Option<Check> {
+    let levels: Vec<String> = warning::levels(evidence, usage).into_keys().collect();
+    let observed = levels.join(", ");
+    let expected = "a warning of level soft or hard";
+    let other = levels.iter().any(|level| side_of(level).is_none());
+    (!levels.is_empty()).then(|| match other {
+        true => Check::fail(Reason::WrongLevel, expected, observed),
+        false => Check::pass(expected, observed),
+    })
+}
+
+/// Whether a limit that is reached is told once only; `None` where none is reached, or nothing is told.
+fn again(evidence: &Evidence<'_>, usage: usize, moved: Move) -> Option<Check> {
+    let Move::Reached(side) = moved else { return None };
+    let times = *warning::levels(evidence, usage).get(level(side))?;
+    let expected = format!("one warning of level {}", level(side));
+    Some(match times {
+        1 => Check::pass(expected, "one"),
+        _ => Check::fail(Reason::UnwarrantedWarning, expected, format!("{times} of them")),
+    })
 }
 
 fn level(side: Side) -> &'static str {
@@ -90,9 +205,13 @@ fn level(side: Side) -> &'static str {
     }
 }
 
+fn side_of(word: &str) -> Option<Side> {
+    [Side::Soft, Side::Hard].into_iter().find(|side| level(*side) == word)
+}
+
 /// What must stand in a warning.
-fn fields(rule: ContextRule, tokens: u64, side: Side, (soft, hard): (u64, u64)) -> Fields {
-    let limit = if side == Side::Hard { hard } else { soft };
+fn fields(rule: ContextRule, tokens: u64, side: Side, limits: Limits) -> Fields {
+    let limit = limits.at(side).tokens;
     #[expect(clippy::cast_precision_loss, reason = "a usage is far below 2^52 tokens")]
     let share = tokens as f64 * 100.0 / limit as f64;
     let fields = match rule {
@@ -108,19 +227,22 @@ fn fields(rule: ContextRule, tokens: u64, side: Side, (soft, hard): (u64, u64)) 
 
 /// The limits in force: those of the case, or the contract's own. `None` where they make no sense, or where the judge changed
 /// the configuration meanwhile.
-fn limits(evidence: &Evidence<'_>) -> Option<(u64, u64)> {
+fn limits(evidence: &Evidence<'_>) -> Option<Limits> {
     let config = &evidence.case.config;
     let limit = |which: &str, usual: u64| match config.get(&format!("autonomous_agent.context.{which}_limit_tokens")) {
-        Some(value) => value.as_u64(),
-        None => Some(usual),
+        Some(value) => {
+            let tokens = value.as_u64()?;
+            Some(Limit { tokens, origin: if tokens == usual { Origin::Usual } else { Origin::Configured } })
+        }
+        None => Some(Limit { tokens: usual, origin: Origin::Default }),
     };
-    let limits = (limit("soft", USUAL.0)?, limit("hard", USUAL.1)?);
+    let limits = Limits { soft: limit("soft", USUAL.0)?, hard: limit("hard", USUAL.1)? };
     let mut edits = evidence.seen.steps.iter().filter_map(|step| step.edited.as_ref());
     let is_edited = edits.any(|edit| edit.path == ".loa.config.yaml");
-    (0 < limits.0 && limits.0 < limits.1 && !is_edited).then_some(limits)
+    (0 < limits.soft.tokens && limits.soft.tokens < limits.hard.tokens && !is_edited).then_some(limits)
 }
 
-fn moved(evidence: &Evidence<'_>, usage: usize, limits: (u64, u64)) -> Move {
+fn moved(evidence: &Evidence<'_>, usage: usize, limits: Limits) -> Move {
     let seen = &evidence.seen.usages;
     let side = |usage: usize| side(seen[usage].tokens, limits);
     let attempt = attempt_of(evidence, usage);
@@ -136,16 +258,16 @@ fn moved(evidence: &Evidence<'_>, usage: usize, limits: (u64, u64)) -> Move {
 fn stand(before: Option<Side>, now: Side) -> Move {
     match (before, now) {
         (_, Side::Below) => Move::Below,
-        (Some(before), now) if before == now => Move::Stays,
+        (Some(before), now) if before == now => Move::Stays(now),
         (Some(before), now) if before < now => Move::Reached(now),
         _ => Move::Unknown,
     }
 }
 
-fn side(tokens: u64, (soft, hard): (u64, u64)) -> Side {
+fn side(tokens: u64, limits: Limits) -> Side {
     match tokens {
-        tokens if tokens >= hard => Side::Hard,
-        tokens if tokens >= soft => Side::Soft,
+        tokens if tokens >= limits.hard.tokens => Side::Hard,
+        tokens if tokens >= limits.soft.tokens => Side::Soft,
         _ => Side::Below,
     }
 }
@@ -158,26 +280,68 @@ fn attempt_of(evidence: &Evidence<'_>, usage: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::Side::{Below, Hard, Soft};
     use super::*;
+
+    fn limits(soft: Origin, hard: Origin) -> Limits {
+        Limits { soft: Limit { tokens: 80, origin: soft }, hard: Limit { tokens: 150, origin: hard } }
+    }
 
     #[test]
     fn a_usage_is_held_against_the_one_before_it() {
-        use Side::{Below, Hard, Soft};
         for (before, now, expected) in [
             (None, Below, Move::Below),
             (Some(Hard), Below, Move::Below),
             (Some(Below), Soft, Move::Reached(Soft)),
             (Some(Below), Hard, Move::Reached(Hard)),
             (Some(Soft), Hard, Move::Reached(Hard)),
-            (Some(Soft), Soft, Move::Stays),
-            (Some(Hard), Hard, Move::Stays),
+            (Some(Soft), Soft, Move::Stays(Soft)),
+            (Some(Hard), Hard, Move::Stays(Hard)),
             (Some(Hard), Soft, Move::Unknown),
             (None, Soft, Move::Unknown),
             (None, Hard, Move::Unknown),
         ] {
             assert_eq!(stand(before, now), expected, "{before:?} {now:?}");
         }
-        let sides = [1, 79, 80, 149, 150].map(|tokens| side(tokens, (80, 150)));
+        let sides = [1, 79, 80, 149, 150].map(|tokens| side(tokens, limits(Origin::Usual, Origin::Usual)));
         assert_eq!(sides, [Below, Below, Soft, Soft, Hard]);
+    }
+
+    #[test]
+    fn one_rule_answers_for_each_warning_and_for_each_silence() {
+        let usual = limits(Origin::Usual, Origin::Usual);
+        let (soft, hard) = (Told::Level(Soft), Told::Level(Hard));
+        for (moved, told, expected) in [
+            (Move::Below, Told::Nothing, Some(ContextRule::SilentBelow)),
+            (Move::Below, soft, Some(ContextRule::SilentBelow)),
+            (Move::Below, hard, Some(ContextRule::SilentBelow)),
+            (Move::Reached(Soft), soft, Some(ContextRule::SoftWarns)),
+            (Move::Reached(Soft), Told::Nothing, Some(ContextRule::SoftWarns)),
+            (Move::Reached(Soft), hard, Some(ContextRule::HardWarns)),
+            (Move::Reached(Hard), hard, Some(ContextRule::HardWarns)),
+            (Move::Reached(Hard), soft, Some(ContextRule::HardWarns)),
+            (Move::Reached(Hard), Told::Nothing, Some(ContextRule::HardWarns)),
+            (Move::Stays(Soft), Told::Nothing, Some(ContextRule::OnceACrossing)),
+            (Move::Stays(Soft), soft, Some(ContextRule::OnceACrossing)),
+            (Move::Stays(Soft), hard, Some(ContextRule::HardWarns)),
+            (Move::Stays(Hard), hard, Some(ContextRule::OnceACrossing)),
+            (Move::Reached(Soft), Told::Other, None),
+            (Move::Unknown, soft, None),
+        ] {
+            assert_eq!(answerable(moved, told, usual), expected, "{moved:?} {told:?}");
+        }
+    }
+
+    #[test]
+    fn where_a_limit_comes_from_says_which_clause_answers_for_it() {
+        for (origin, at_soft, at_hard) in [
+            (Origin::Usual, ContextRule::SoftWarns, ContextRule::HardWarns),
+            (Origin::Configured, ContextRule::SoftConfigured, ContextRule::HardConfigured),
+            (Origin::Default, ContextRule::SoftDefault, ContextRule::HardDefault),
+        ] {
+            let limits = limits(origin, origin);
+            assert_eq!(answerable(Move::Reached(Soft), Told::Level(Soft), limits), Some(at_soft));
+            assert_eq!(answerable(Move::Reached(Hard), Told::Level(Hard), limits), Some(at_hard));
+        }
     }
 }

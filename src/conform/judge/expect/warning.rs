@@ -18,11 +18,8 @@ use crate::system::clock::Millis;
 pub(super) fn warned(evidence: &Evidence<'_>, usage: usize, level: &str, fields: &Fields) -> Check {
     let sight = evidence.manifest.warn.as_ref();
     let refusal = refusal(evidence, sight);
-    let mut all = told(evidence, "CONTEXT_WARNING", sight);
+    let all = warnings(evidence);
     let state_kept = evidence.seen.usages.iter().any(|usage| usage.context_state.is_some());
-    if all.is_empty() {
-        all = changes(evidence);
-    }
     let family = Family {
         what: "warning",
         visible: (sight.is_some() && refusal.is_none()) || state_kept,
@@ -35,6 +32,25 @@ pub(super) fn warned(evidence: &Evidence<'_>, usage: usize, level: &str, fields:
         return check;
     }
     content(evidence, usage, &all, fields)
+}
+
+/// The levels of the warnings between a usage and the next, and how often one place told one of them.
+pub(super) fn levels(evidence: &Evidence<'_>, usage: usize) -> BTreeMap<String, usize> {
+    let mut told = BTreeMap::<(String, &str), usize>::new();
+    for it in between(evidence, usage, &warnings(evidence)) {
+        *told.entry((it.level.clone(), it.file)).or_default() += 1;
+    }
+    let mut levels = BTreeMap::<String, usize>::new();
+    for ((level, _), times) in told {
+        let most = levels.entry(level).or_default();
+        *most = times.max(*most);
+    }
+    levels
+}
+
+fn warnings(evidence: &Evidence<'_>) -> Vec<Sighted> {
+    let all = told(evidence, "CONTEXT_WARNING", evidence.manifest.warn.as_ref());
+    if all.is_empty() { changes(evidence) } else { all }
 }
 
 /// Compactions, asked for or done.

@@ -18,7 +18,8 @@ pub struct RigOptions {
     pub keep: bool,
     /// How long a verb may take.
     pub budget: Duration,
-    /// Whether sockets and pipes of the host that a path leads to are closed in a chamber, as the network is to a judge that has withdrawn.
+    /// Whether sockets and pipes of the host that a path leads to are closed in a chamber, as the network is to a judge that
+    /// has withdrawn.
     pub hermetic: bool,
     /// How busy the machine is: every time that the judge gives a runtime grows by it.
     pub load: Arc<Gauge>,
