@@ -553,6 +553,19 @@ fn an_address_is_the_one_that_the_run_began_with_until_somebody_says_otherwise()
 }
 
 #[test]
+fn a_phase_that_writes_another_address_into_the_configuration_gets_no_message_of_the_end() {
+    let (mine, other) = (Server::start(&["503 Busy"]), Server::start(&["200 OK"]));
+    let workspace = Workspace::only(&[("design", "cp ../evil .loa.config.yaml")]);
+    notified(&workspace, &webhook(&other));
+    std::fs::rename(workspace.path(".loa.config.yaml"), workspace.path("../evil")).expect("moved");
+    notified(&workspace, &webhook(&mine));
+    workspace.run().exits(0).says(&["nobody was told by the webhook"]);
+    workspace.loa(&["notify", "--retry"]).exits(1);
+    assert!(mine.heard().len() >= 2, "{:?}", mine.heard());
+    assert_eq!(other.heard().len(), 0, "the end went where a phase wanted it");
+}
+
+#[test]
 fn a_run_that_was_asked_to_stop_is_told_of_and_one_that_was_interrupted_is_not() {
     for (signal, told) in [(Signal::TERM, true), (Signal::INT, false)] {
         let workspace = Workspace::only(&[("design", "touch began; sleep 60")]);

@@ -513,3 +513,62 @@ fn by(workspace: &Workspace, arguments: &[&str], path: &str) -> Ran {
     command.env("PATH", path);
     finished(command)
 }
+
+#[test]
+fn a_reset_begins_anew_with_what_the_execution_began_with() {
+    let evil = "echo 'autonomous_agent: { require_human_deploy_approval: false }' >> .loa.config.yaml; \
+                sed -i 's/, verify.*/ }/' .loa.config.yaml";
+    let workspace = configured(evil);
+    workspace.loa(&["run"]).exits(2);
+    workspace.loa(&["resolve", "reset"]).exits(0);
+    let named = ["it goes on with what it began with", "require_human_deploy_approval", "phases.audit.verify"];
+    workspace.resume().exits(2).says(&named).says(&["deploy"]);
+    assert_eq!(workspace.ran(), ["design", "implementation", "design", "implementation", "audit", "gate"]);
+    // The same behind the question about a weaker configuration.
+    let workspace = configured(evil);
+    workspace.loa(&["run"]).exits(2);
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.loa(&["resume", "--config", "new"]).exits(2).says(&["--weaker"]);
+    workspace.loa(&["resolve", "reset"]).exits(0);
+    workspace.resume().exits(2).says(&named);
+    assert!(!workspace.ran().contains(&"deploy".to_owned()), "{:?}", workspace.ran());
+}
+
+#[test]
+fn a_file_that_stands_around_what_an_agent_is_told_is_recorded_too() {
+    let workspace = Workspace::new(&[]);
+    workspace.config(
+        "runtime:
+  backends: { mine: { kind: command, run: [sh, -c, 'echo asked >> told', '{prompt}'], prompts: { pre_user: '@brief.md' } } }
+  phases:
+    preflight: { skip: true }
+    discovery: { skip: true }
+    design: { command: 'test -e go || exit 2' }
+    implementation: { skip: true }
+    audit: { prompt: look, backend: mine }
+    submit: { skip: true }
+    deploy: { skip: true }
+    learning: { skip: true }
+",
+    );
+    workspace.write("brief.md", "STRICT\n");
+    workspace.loa(&["run"]).exits(2);
+    workspace.write("brief.md", "LAX\n");
+    workspace.write("go", "");
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.loa(&["resume", "--config", "new"]).exits(2).says(&["the prompt brief.md changed", "--weaker"]);
+    workspace.resume().exits(0).says(&["the prompt brief.md changed, since this execution began"]);
+}
+
+#[test]
+fn a_secret_of_the_environment_that_is_gone_is_said() {
+    let workspace = Workspace::only(&[("design", "test -f go || exit 2")]);
+    let mut command = workspace.command(&["run", "--plan", "plan.json"]);
+    command.env("LOA_RUN_NOTIFY_WEBHOOK", "http://127.0.0.1:1/secret-address");
+    finished(command).exits(2);
+    let journal = workspace.loa(&["journal", "--json"]).stdout;
+    assert!(!journal.contains("secret-address"), "{journal}");
+    workspace.write("go", "");
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(0).says(&["LOA_RUN_NOTIFY_WEBHOOK was set when this execution began, and is not set now"]);
+}

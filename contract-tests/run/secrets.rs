@@ -157,3 +157,16 @@ fn what_receivers_are_reached_by_is_written_down_by_nobody_wherever_it_stands() 
     }
     assert!(log.matches("[REDACTED:$runtime.notify]").count() == 2 && log.contains("[REDACTED:$TOKEN]"), "{log}");
 }
+
+#[test]
+fn an_address_that_a_flag_said_is_shown_by_no_command() {
+    let workspace = Workspace::only(&[("design", "exit 2")]);
+    let set = "runtime.notify.webhook=http://127.0.0.1:1/secret-address";
+    workspace.loa(&["run", "--plan", "plan.json", "--set", set]).exits(2);
+    for command in [&["journal"][..], &["journal", "--json"], &["status", "--json"], &["report", "--json"]] {
+        let shown = workspace.loa(command).stdout;
+        assert!(!shown.contains("secret-address"), "{command:?}: {shown}");
+    }
+    let journal = workspace.loa(&["journal"]).stdout;
+    assert!(journal.contains("--set runtime.notify.webhook") && journal.contains("(set, and not shown)"), "{journal}");
+}

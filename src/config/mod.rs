@@ -39,7 +39,9 @@ pub use kind::CONFIG;
 pub use load::{FILE_NAME, NamedState, USER_FILE, load, named_state, resolve, resolve_over};
 pub use notify::{NO_ADDRESS, Notify, NotifyOn, Receiver, ReceiverKind, Secret, is_address};
 pub use old_names::{OldName, read_old_names};
-pub use origin::{NotAnAssignment, Origin, Override, SEARCH_PATH, VARIABLES, from_environment, lasting, with_lasting};
+pub use origin::{
+    NotAnAssignment, Origin, Override, SEARCH_PATH, VARIABLES, from_environment, is_secret, lasting, with_lasting,
+};
 pub use prompts::Prompts;
 pub use runtime::{Compaction, PhaseSection, Phases, Retry, RetryOverride, Runtime};
 pub use section::{

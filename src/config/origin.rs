@@ -1,6 +1,6 @@
 //! Where a value comes from, and the values that come from outside the file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -50,7 +50,8 @@ impl fmt::Display for Origin {
 }
 
 /// Whether the value of a key is shown to nobody: who knows the address can use it, and so with an agent's key.
-pub(super) fn is_secret(key: &str) -> bool {
+#[must_use]
+pub fn is_secret(key: &str) -> bool {
     key == "runtime.notify.webhook" || key.starts_with("runtime.notify.receivers") || is_of_agents_environment(key)
 }
 
@@ -126,21 +127,33 @@ pub fn from_environment(variables: &BTreeMap<String, String>) -> Vec<Override> {
 pub const SEARCH_PATH: &str = "PATH";
 
 /// What of these variables is written down for an execution, which then goes on with it: [`SEARCH_PATH`], and what they say
-/// about the configuration, but for secrets, and for where the state lies, which is how an execution is found.
+/// about the configuration, but for where the state lies, which is how an execution is found. Of a secret it is written down
+/// that it was said, as an empty text.
 #[must_use]
 pub fn lasting(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let said = from_environment(variables);
-    let said = said.into_iter().filter(|one| !is_secret(&one.key) && one.may_be_kept() && one.key != "runtime.state");
-    let ours: BTreeSet<String> = said.map(|one| one.origin.variable().unwrap_or_default().to_owned()).collect();
-    let lasts = |name: &String| name == SEARCH_PATH || ours.contains(name) || old_names::is_variable(name);
-    variables.iter().filter(|(name, _)| lasts(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+    let said = said.into_iter().filter(|one| one.key != "runtime.state");
+    let ours: BTreeMap<String, bool> = said
+        .map(|one| (one.origin.variable().unwrap_or_default().to_owned(), is_secret(&one.key) || !one.may_be_kept()))
+        .collect();
+    let lasts = |(name, value): (&String, &String)| {
+        let is_kept = name == SEARCH_PATH || old_names::is_variable(name);
+        match ours.get(name) {
+            Some(true) => Some((name.clone(), String::new())),
+            Some(false) => Some((name.clone(), value.clone())),
+            None => is_kept.then(|| (name.clone(), value.clone())),
+        }
+    };
+    variables.iter().filter_map(lasts).collect()
 }
 
-/// The variables of an execution that began with those that were written down: they, and of the present ones what is not.
+/// The variables of an execution that began with those that were written down: they, and of the present ones what is not,
+/// secrets among them.
 #[must_use]
 pub fn with_lasting(now: &BTreeMap<String, String>, began: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let lasting = lasting(now);
-    let others = now.iter().filter(|(name, _)| !lasting.contains_key(*name));
+    let others = now.iter().filter(|(name, _)| lasting.get(*name).is_none_or(String::is_empty));
+    let began = began.iter().filter(|(_, value)| !value.is_empty());
     others.chain(began).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
@@ -187,12 +200,21 @@ mod tests {
         let names: Vec<&str> = kept.keys().map(String::as_str).collect();
         let expected = [
             "CONTEXT_SOFT_LIMIT",
+            "LOA_RUN_NOTIFY_RECEIVERS",
+            "LOA_RUN_NOTIFY_WEBHOOK",
             "LOA_RUN_PHASES_AUDIT_SKIP",
             "LOA_RUN_TIMEOUT_HOURS",
             "PATH",
             "WIGGUM_CLAUDE_MAX_RETRIES",
         ];
         assert_eq!(names, expected);
+        assert_eq!((kept["LOA_RUN_NOTIFY_WEBHOOK"].as_str(), kept["LOA_RUN_TIMEOUT_HOURS"].as_str()), ("", "1"));
+        let again = with_lasting(&map(&[("LOA_RUN_NOTIFY_WEBHOOK", "https://other")]), &kept);
+        assert_eq!(
+            again["LOA_RUN_NOTIFY_WEBHOOK"], "https://other",
+            "a secret is never written down: the present one counts"
+        );
+        assert!(!again.contains_key("LOA_RUN_NOTIFY_RECEIVERS"), "{again:?}");
         let now = map(&[
             ("LOA_RUN_TIMEOUT_HOURS", "9"),
             ("LOA_RUN_PHASES_DESIGN_SKIP", "true"),

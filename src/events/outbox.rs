@@ -181,6 +181,13 @@ impl Outbox {
         carried.iter().cloned().for_each(|message| self.push(message));
     }
 
+    /// Whether somebody has not taken a message, or was not told yet.
+    #[must_use]
+    pub fn is_untold(&self) -> bool {
+        let is_taken = |delivery: &Delivery| delivery.settled == Some(Settled::Taken);
+        self.messages.iter().any(|message| message.deliveries.is_empty() || !message.deliveries.values().all(is_taken))
+    }
+
     /// Queues a message.
     fn push(&mut self, message: Message) {
         self.messages.push(message);

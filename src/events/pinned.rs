@@ -43,6 +43,8 @@ pub enum PinnedRole {
     Gate,
     /// A file that is named by `runtime.protects`.
     Protected,
+    /// A file whose text stands around what an agent is told.
+    Prompt,
     /// Something that a newer program pins.
     #[serde(other)]
     Other,
@@ -151,7 +153,7 @@ impl PinnedFile {
     /// only said when they change.
     #[must_use]
     pub fn is_read(&self) -> bool {
-        !matches!(self.role, PinnedRole::Command | PinnedRole::Gate | PinnedRole::Protected)
+        !matches!(self.role, PinnedRole::Command | PinnedRole::Gate | PinnedRole::Prompt | PinnedRole::Protected)
     }
 
     /// Where it is now, for a workspace that may have moved.

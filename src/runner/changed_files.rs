@@ -48,8 +48,7 @@ pub(super) fn since_the_start(workspace: &Path, pinned: &[PinnedFile], protects:
     let read: Vec<PinnedFile> =
         pinned.iter().filter(is_file).filter(|file| file.is_read()).map(|file| read_now(workspace, file)).collect();
     let read = differing(pinned.iter().filter(is_file).filter(|file| file.is_read()), &read);
-    let is_named = |file: &&PinnedFile| matches!(file.role, PinnedRole::Gate | PinnedRole::Command);
-    let named = differing(pinned.iter().filter(is_named), &named_now(workspace, pinned));
+    let named = differing(pinned.iter().filter(|file| is_named(file)), &named_now(workspace, pinned));
     ChangedFiles::of(protected.iter().chain(&read).chain(&named)).with(unknown)
 }
 
@@ -66,11 +65,15 @@ fn changed_protected(
     Ok(changed)
 }
 
-/// The files that commands and gates name, as they are now.
+/// Whether a command, a gate or the configuration names the file.
+fn is_named(file: &PinnedFile) -> bool {
+    matches!(file.role, PinnedRole::Gate | PinnedRole::Command | PinnedRole::Prompt)
+}
+
+/// Those files, as they are now.
 fn named_now(workspace: &Path, pinned: &[PinnedFile]) -> Vec<PinnedFile> {
-    let is_named = |file: &&PinnedFile| matches!(file.role, PinnedRole::Gate | PinnedRole::Command);
     let now = |file: &PinnedFile| PinnedFile { sha256: digest_now(workspace, &file.path), ..file.clone() };
-    pinned.iter().filter(is_named).map(now).collect()
+    pinned.iter().filter(|file| is_named(file)).map(now).collect()
 }
 
 /// A file that settings or a plan are read from, as it is now.
@@ -156,6 +159,7 @@ fn between(pinned: &[PinnedFile], now: &[PinnedFile]) -> Differences {
 fn words(role: PinnedRole) -> &'static str {
     match role {
         PinnedRole::Gate => "the gate script",
+        PinnedRole::Prompt => "the prompt",
         PinnedRole::Protected => "the protected file",
         _ => "the file",
     }

@@ -1,13 +1,14 @@
 //! The files of the workspace that an execution records when it begins, besides what settings and plan come from: those that
 //! commands and gates name by their digests, and what `runtime.protects` names with its contents too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
 
 use super::Plan;
 use super::scripts::of_plan;
+use crate::config::Settings;
 use crate::events::{PinnedFile, PinnedRole};
 use crate::store::Layout;
 use crate::system::beneath;
@@ -99,6 +100,21 @@ pub fn recorded_files(workspace: &Path, plan: &Plan, protects: &[String]) -> Res
     }
     all.extend(protected.into_values());
     Ok(all)
+}
+
+/// The files whose texts stand around what the agents of a plan are told: their digests.
+#[must_use]
+pub fn prompt_files(workspace: &Path, plan: &Plan, settings: &Settings) -> Vec<PinnedText> {
+    let at_work: BTreeSet<&str> = plan.stages().iter().filter_map(|stage| Some(&*stage.agent()?.backend)).collect();
+    let agents = at_work.into_iter().filter_map(|name| settings.backend(name));
+    let prompts = agents.map(|agent| agent.section.prompts);
+    let names = prompts.flat_map(|prompts| prompts.entries().map(|(_, text)| Some(text?.strip_prefix('@')?.into())));
+    let paths: BTreeSet<PathBuf> = names.flatten().collect();
+    let recorded = paths.into_iter().filter_map(|path| {
+        let sha256 = Some(digest_now(workspace, &path)?);
+        Some(PinnedText { file: PinnedFile { role: PinnedRole::Prompt, path, sha256 }, text: None })
+    });
+    recorded.collect()
 }
 
 /// The protected files as they are now, without what stands in them.

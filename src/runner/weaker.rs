@@ -29,6 +29,7 @@ pub fn weaker(before: Asked<'_>, after: Asked<'_>) -> Vec<String> {
     let mut all: Vec<String> = stages.flat_map(|(before, after)| of_stage(before, after)).collect();
     all.extend(of_bounds(before.bounds, after.bounds));
     all.extend(of_agents(before, after.settings));
+    all.extend(other_agents(before, after));
     let shown = before.settings.redacted().iter().filter(|name| !after.settings.redacted().contains(name));
     all.extend(shown.map(|name| format!("the value of {name} is taken out of logs and reports no more")));
     all
@@ -134,7 +135,9 @@ fn of_notification(before: &Notification, after: &Notification) -> Vec<String> {
     };
     let patience = (!before.receivers.is_empty() && after.patience < before.patience)
         .then(|| format!("after the end of a run calls are tried for {}", less(after.patience, before.patience)));
-    before.receivers.iter().filter_map(of_receiver).chain(patience).collect()
+    let answers = (!before.receivers.is_empty() && after.answer_with != before.answer_with)
+        .then(|| "the lines that answer a call begin with another command".to_owned());
+    before.receivers.iter().filter_map(of_receiver).chain(patience).chain(answers).collect()
 }
 
 /// What agents may do more than before: those that have a section, or do a phase.
@@ -146,6 +149,18 @@ fn of_agents(before: Asked<'_>, after: &Settings) -> Vec<String> {
     let counts = known.filter(|agent| at_work.contains(&*agent.name) || before.settings.employs(&agent.name));
     let both = counts.filter_map(|agent| Some((after.backend(&agent.name)?, agent)));
     both.flat_map(|(after, before)| of_agent(&before, &after, audits == Some(&*before.name))).collect()
+}
+
+/// Phases that another agent does than before, which may do more.
+fn other_agents(before: Asked<'_>, after: Asked<'_>) -> Vec<String> {
+    let agent = |asked: Asked<'_>, phase| {
+        let agent = asked.settings.backend(&asked.plan.stage(phase)?.agent()?.backend)?;
+        Some((agent.name, agent.section.permissions.unwrap_or_default()))
+    };
+    let both =
+        before.plan.phases().into_iter().filter_map(|phase| Some((phase, agent(before, phase)?, agent(after, phase)?)));
+    let may_more = both.filter(|(_, (was, before), (is, after))| was != is && after > before);
+    may_more.map(|(phase, _, (is, _))| format!("{phase} is done by {is}, which may do more without asking")).collect()
 }
 
 fn of_agent(before: &BackendSettings, after: &BackendSettings, audits: bool) -> Vec<String> {
@@ -169,8 +184,13 @@ fn of_agent(before: &BackendSettings, after: &BackendSettings, audits: bool) -> 
     };
     if start(before) != start(after) {
         all.push(format!("{name} is started in another way"));
-    } else if audits && (was.binary.as_ref(), &was.model, &was.env) != (is.binary.as_ref(), &is.model, &is.env) {
+    } else if audits && (&was.binary, &was.model, &was.prompts) != (&is.binary, &is.model, &is.prompts) {
         all.push(format!("{name}, which does the {}, is another one", Phase::Audit));
+    }
+    // A variable may lift what an agent asks for.
+    let others = differing(&was.env, &is.env);
+    if !others.is_empty() {
+        all.push(format!("{name} is told something else: {}", others.join(", ")));
     }
     let told = was.credentials.iter().filter(|variable| !is.credentials.contains(variable));
     all.extend(told.map(|variable| format!("{variable} is for {name} alone no more")));
@@ -197,11 +217,19 @@ mod tests {
                           implementation: { command: i }, audit: { command: a }, submit: { skip: true }, deploy: { command: d }, \
                           learning: { skip: true } } }\n";
 
+    const AGENTS: &str = "runtime: { phases: { preflight: { skip: true }, discovery: { skip: true }, design: { skip: true }, \
+                          implementation: { prompt: i, backend: opencode }, audit: { prompt: a }, submit: { skip: true }, \
+                          deploy: { skip: true }, learning: { skip: true } } }\n";
+
     /// What is weaker under a second configuration, over phases that are the same but for what it says.
     fn found(before: &str, after: &str) -> Vec<String> {
+        found_of(PHASES, before, after)
+    }
+
+    fn found_of(phases: &str, before: &str, after: &str) -> Vec<String> {
         let read = |text: &str| {
             let overrides = text.split_whitespace().map(|set| crate::config::Override::set(set).expect("KEY=VALUE"));
-            let source = Source { path: FILE_NAME.into(), bytes: PHASES.into() };
+            let source = Source { path: FILE_NAME.into(), bytes: phases.into() };
             let settings = resolve(Some(source), overrides.collect()).expect("valid");
             let plan = Plan::from_settings(&settings, Selection::All).expect("a plan");
             (plan, Bounds::of(&settings, &[], Path::new("/w")), settings)
@@ -292,7 +320,17 @@ mod tests {
                 "the gate of design is told something else: PATH",
             ),
             ("", "runtime.phases.audit.env.PATH=/x", "the gate of audit is told something else: PATH"),
+            (
+                "runtime.backends.claude.permissions=read",
+                "runtime.backends.claude.permissions=read runtime.backends.claude.env.MODE=all",
+                "claude is told something else: MODE",
+            ),
             ("runtime.notify.command=say", "", "calls go to another command, or to none"),
+            (
+                "runtime.notify.command=say",
+                "runtime.notify.command=say runtime.notify.answer_with=mine",
+                "the lines that answer a call begin with another command",
+            ),
             ("runtime.notify.webhook=http://localhost/x", "", "calls go to another webhook, or to none"),
         ] {
             assert_eq!(found(before, after).join("\n"), expected, "{before} -> {after}");
@@ -306,6 +344,27 @@ mod tests {
              \"OPENAI_API_KEY\",\"GITHUB_TOKEN\",\"GH_TOKEN\",\"AWS_SECRET_ACCESS_KEY\",\"MINE\"]",
         ] {
             assert_eq!(found("", stricter), Vec::<String>::new(), "{stricter}");
+        }
+    }
+
+    #[test]
+    fn what_agents_may_do_and_are_told_is_compared_phase_by_phase() {
+        let edits = "runtime.backends.opencode.permissions=edit";
+        for (before, after, expected) in [
+            (
+                edits,
+                "runtime.phases.implementation.backend=codex runtime.backends.codex.permissions=all",
+                "implementation is done by codex, which may do more without asking",
+            ),
+            (
+                "runtime.backends.claude.model=m",
+                "runtime.backends.claude.model=m runtime.backends.claude.prompts.pre_user=nothing",
+                "claude, which does the audit, is another one",
+            ),
+            (edits, "runtime.backends.opencode.permissions=read", ""),
+        ] {
+            let after = format!("{after} {}", if after.contains("opencode") { "" } else { edits });
+            assert_eq!(found_of(AGENTS, before, &after).join("\n"), expected, "{before} -> {after}");
         }
     }
 }

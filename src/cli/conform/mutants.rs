@@ -88,7 +88,7 @@ fn by(caught: Option<&Caught>) -> &str {
 
 /// A table that is Markdown as well, and what is wrong.
 fn told(mutation: &Mutation) -> String {
-    let Mutation { mutants, stories, clauses, arguments, ran } = mutation;
+    let Mutation { mutants, stories, clauses, unsound, arguments, ran } = mutation;
     let mut text = format!("{mutants} mutants, {stories} stories\n\n");
     text += "| clause | came up | own clause | another | argued away | survived | never came up | cannot | control | compound |\n";
     text += "|---|---:|---:|---:|---:|---:|---:|---:|---|---|\n";
@@ -107,6 +107,9 @@ fn told(mutation: &Mutation) -> String {
     }
     for survivor in clauses.iter().flat_map(|it| it.survivors.iter().map(move |mutant| (&it.clause, mutant))) {
         let _ = writeln!(text, "\n{}: survived: {}", survivor.0, survivor.1);
+    }
+    for clause in unsound {
+        let _ = writeln!(text, "\n{clause}: a runtime without a fault breaks it");
     }
     let differing: Vec<&Ran> = ran.iter().filter(|it| !it.agrees()).collect();
     if !ran.is_empty() {

@@ -10,8 +10,8 @@ use super::stored;
 use super::suite;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::conform::score::{ConformanceReport, Dir, Reproducer};
-use crate::conform::spec::{CaseDocument, ProfileName, RuntimeProfile, Verb};
+use crate::conform::score::{CaseReport, ConformanceReport, Dir, Reproducer};
+use crate::conform::spec::{Case, CaseDocument, ProfileName, RuntimeProfile, Verb};
 use crate::conform::suite::Suite;
 use crate::diag::closest;
 use crate::system::{env, ids, scratch};
@@ -67,6 +67,7 @@ pub(super) fn repro(wish: &Repro) -> Result<ExitStatus, Failure> {
     }
     let row = report.as_ref().and_then(|report| report.runtime(&candidate.manifest.runtime));
     let found = row.and_then(|row| row.cases().map(|(_, case)| case).find(|found| found.id == case.id));
+    let (leader, case) = shown_in(&suite, wish, (leader, case), found)?;
     let judge = env::current_exe().map_err(|error| Failure::new(ExitStatus::Internal, error))?;
     let judge_dir = judge.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();
     let brought = suite.files().beside(&wish.runtime, ProfileName::Runtime);
@@ -86,6 +87,35 @@ pub(super) fn repro(wish: &Repro) -> Result<ExitStatus, Failure> {
     }
     let script = reproducer.script().map_err(|error| Failure::new(ExitStatus::Config, error))?;
     written(wish, seed, &script)
+}
+
+/// The scenario that showed the red: of a case that looks at what others did, the one in which it found something.
+fn shown_in<'a>(
+    suite: &'a Suite,
+    wish: &Repro,
+    asked: (&'a Case, &'a Case),
+    found: Option<&CaseReport>,
+) -> Result<(&'a Case, &'a Case), Failure> {
+    let (_, case) = asked;
+    if case.wherever.is_none() {
+        return Ok(asked);
+    }
+    let red = found.and_then(|found| found.checks.iter().find(|check| !check.outcome.is_green()));
+    let place = red.and_then(|check| check.place.case.as_deref());
+    match place.and_then(|other| suite.scenario(other)) {
+        Some(other) => {
+            say(format_args!("{} looks at what all cases showed, and was red in {}", case.id, other.1.id));
+            Ok(other)
+        }
+        None => Err(Failure::new(
+            ExitStatus::NoInput,
+            format!("{} looks at what other cases showed: by itself it starts nothing", case.id),
+        )
+        .hint(match &wish.report {
+            None => "name the report with `--report`: the case in which it was red is shown then",
+            Some(_) => "the report has no red of it that names another case",
+        })),
+    }
 }
 
 /// Why there is no script, and what does the same instead.

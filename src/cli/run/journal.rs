@@ -8,6 +8,7 @@ use super::report::{names, unknown};
 use super::show::print_json;
 use crate::cli::console::{pass_on, print};
 use crate::cli::{ExitStatus, Failure};
+use crate::config::is_secret;
 use crate::runner::{RunError, present};
 use crate::store::{Recorded, RunStore, StoreError};
 
@@ -67,7 +68,8 @@ fn recorded(here: &Here, execution: Option<&str>) -> Result<Recorded, Failure> {
 
 fn shown(recorded: &Recorded, json: bool) -> Result<ExitStatus, Failure> {
     for envelope in &recorded.envelopes {
-        let value = serde_json::to_value(envelope).expect("an event is plain data with text keys");
+        let mut value = serde_json::to_value(envelope).expect("an event is plain data with text keys");
+        hide_secrets(&mut value);
         let line = if json { value.to_string() } else { line(value) };
         if !pass_on(format!("{line}\n").as_bytes())? {
             return Ok(ExitStatus::Success);
@@ -77,6 +79,16 @@ fn shown(recorded: &Recorded, json: bool) -> Result<ExitStatus, Failure> {
         print(&format!("head {}\n", recorded.head.as_str()))?;
     }
     Ok(ExitStatus::Success)
+}
+
+/// Takes out what a flag said that is a secret: the journal keeps it to go on with it, and shows it to nobody.
+fn hide_secrets(event: &mut serde_json::Value) {
+    let overrides = event.get_mut("overrides").and_then(serde_json::Value::as_array_mut);
+    for said in overrides.into_iter().flatten() {
+        if said["key"].as_str().is_some_and(is_secret) {
+            said["value"] = json!("(set, and not shown)");
+        }
+    }
 }
 
 /// An event in one line for people: its number, its time, what it is, and the rest as it was written.

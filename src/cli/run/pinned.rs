@@ -10,7 +10,7 @@ use crate::cli::{ExitStatus, Failure};
 use crate::config::{ConfigFiles, FileRole, OnDisk, SEARCH_PATH, Source, lasting, with_lasting};
 use crate::contract::ExecutionId;
 use crate::diag::Budget;
-use crate::events::{PinnedFile, PinnedRole, RunStatus, State};
+use crate::events::{Outbox, PinnedFile, PinnedRole, RunStatus, State};
 use crate::runner::{PinnedText, read_now};
 use crate::store::RunStore;
 use crate::system::env;
@@ -32,9 +32,14 @@ impl Files {
         Self { workspace, pinned, read, hear_flags: true }
     }
 
-    /// Those that an unfinished execution began with; those that lie there now where none were pinned.
+    /// Those that an execution began with that is not over, or of whose end somebody is still to be told; those that lie there
+    /// now where none were pinned.
     pub(super) fn of(here: &Here, state: Option<&State>) -> Result<Self, Failure> {
-        let open = state.filter(|state| !matches!(state.status, RunStatus::Completed | RunStatus::Aborted));
+        let is_open = |state: &&State| {
+            !matches!(state.status, RunStatus::Completed | RunStatus::Aborted)
+                || state.outbox.as_ref().is_some_and(Outbox::is_untold)
+        };
+        let open = state.filter(is_open);
         let text = |execution: &ExecutionId, file: &PinnedFile| {
             let Some(digest) = &file.sha256 else { return Ok(None) };
             let kept = here.store.kept(execution, digest).map_err(|error| of_run(error.into()))?;
@@ -112,8 +117,16 @@ impl Files {
         if !began.contains_key(SEARCH_PATH) {
             now.remove(SEARCH_PATH);
         }
-        let names: BTreeSet<&String> = began.keys().chain(now.keys()).collect();
+        let is_secret = |name: &String| [&began, &now].iter().any(|some| some.get(name).is_some_and(String::is_empty));
+        let names: BTreeSet<&String> = began.keys().chain(now.keys()).filter(|name| !is_secret(name)).collect();
         names.into_iter().filter(|name| began.get(*name) != now.get(*name)).cloned().collect()
+    }
+
+    /// The variables with a secret that were set when the execution began, and are not now.
+    pub(super) fn secrets_gone(&self) -> Vec<String> {
+        let (began, now) = (self.variables_at_the_start().unwrap_or_default(), env::vars());
+        let secrets = began.into_iter().filter(|(_, value)| value.is_empty()).map(|(name, _)| name);
+        secrets.filter(|name| now.get(name).is_none_or(String::is_empty)).collect()
     }
 
     /// What was read, to be pinned.

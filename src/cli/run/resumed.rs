@@ -13,7 +13,7 @@ use crate::contract::Phase;
 use crate::events::{PinnedFile, RunOrigin, State};
 use crate::runner::{
     Asked, Differences, NotRecorded, PinnedText, Plan, RunError, Selection, Stage, ask_about_weaker, differences,
-    recorded_files, shell_word, weaker,
+    prompt_files, recorded_files, shell_word, weaker,
 };
 use crate::system::env;
 
@@ -150,7 +150,10 @@ impl<'a> Begun<'a> {
         let now = now.flatten().map(|(settings, _)| settings);
         let files = difference(&changed, &self.settings, now.as_ref());
         let variables = of_variables(&self.files.changed_variables());
-        Ok(files.into_iter().chain(variables).chain(of_files(&self.differences(here)?)).collect())
+        let secrets = self.files.secrets_gone().into_iter().map(|name| {
+            format!("{name} was set when this execution began, and is not set now: what it said is written down nowhere, and counts no more")
+        });
+        Ok(files.into_iter().chain(variables).chain(secrets).chain(of_files(&self.differences(here)?)).collect())
     }
 }
 
@@ -189,7 +192,8 @@ pub(super) fn all_taken(
     settings: &Settings,
 ) -> Result<Vec<PinnedText>, Failure> {
     let of_workspace = recorded_files(here.layout.workspace(), plan, settings.protects()).map_err(not_recorded)?;
-    Ok(files.taken().into_iter().chain(of_workspace).collect())
+    let prompts = prompt_files(here.layout.workspace(), plan, settings);
+    Ok(files.taken().into_iter().chain(of_workspace).chain(prompts).collect())
 }
 
 fn not_recorded(error: NotRecorded) -> Failure {

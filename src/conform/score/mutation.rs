@@ -1,7 +1,7 @@
 //! The judge on trial by mutants that are drawn from its own model: which of them it finds, clause by clause, when they are
 //! played in memory, and whether it finds the same of those that run as processes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fastrand::Rng;
@@ -17,9 +17,6 @@ use crate::conform::suite::{Suite, Variant, VariantError};
 /// The runtime that mutants are made of when they run as processes, and what is laid beside it.
 const BASE: &str = "python";
 const MUTANT: &str = include_str!("../../../fixtures/mutants/mutant.py");
-
-/// In how many stories the control is asked by cases as well, the shortest ones.
-const CONTROLLED: usize = 60;
 
 /// What became of the mutants of one clause.
 #[derive(Debug, Clone, Serialize)]
@@ -80,6 +77,8 @@ pub struct Mutation {
     pub stories: usize,
     /// Clause by clause.
     pub clauses: Vec<MutatedClause>,
+    /// The clauses that a runtime without a fault broke in some story: whatever they found of mutants says nothing.
+    pub unsound: Vec<String>,
     /// Why some were argued away, and others can come up in no story: each argument, and how many it is about.
     pub arguments: BTreeMap<&'static str, usize>,
     /// What ran as processes.
@@ -98,7 +97,8 @@ impl Mutation {
             sum(|it| it.argued) * 20 <= sum(|it| it.generated)
         };
         let columns = self.clauses.iter().all(|it| argued(it.column));
-        !self.clauses.is_empty() && self.clauses.iter().all(sound) && columns && self.ran.iter().all(Ran::agrees)
+        let any = !self.clauses.is_empty() && self.unsound.is_empty();
+        any && self.clauses.iter().all(sound) && columns && self.ran.iter().all(Ran::agrees)
     }
 }
 
@@ -138,7 +138,8 @@ pub fn mutate(
         mutants.truncate(count);
     }
     let fates = trial.fates(&mutants);
-    let clauses = trial.clauses(&fates);
+    let (kept, broken) = trial.jury.control(&trial.stories);
+    let clauses = trial.clauses(&fates, &kept);
     suite.files().lay_candidates(place)?;
     let mut laid = Vec::new();
     for (number, (mutant, story)) in trial.chosen(&fates, &mut rng, options.processes).into_iter().enumerate() {
@@ -154,7 +155,9 @@ pub fn mutate(
         ran
     });
     let ran = ran.into_iter().map(|(_, ran)| ran).collect();
-    Ok(Mutation { mutants: mutants.len(), stories: trial.stories.len(), clauses, arguments: arguments(&fates), ran })
+    let unsound = broken.into_iter().map(str::to_owned).collect();
+    let (mutants, stories, arguments) = (mutants.len(), trial.stories.len(), arguments(&fates));
+    Ok(Mutation { mutants, stories, clauses, unsound, arguments, ran })
 }
 
 fn no_base() -> VariantError {
@@ -198,10 +201,9 @@ impl Trial<'_> {
         fates
     }
 
-    fn clauses(&self, fates: &[(Mutant, Fate)]) -> Vec<MutatedClause> {
+    fn clauses(&self, fates: &[(Mutant, Fate)], kept: &BTreeSet<&str>) -> Vec<MutatedClause> {
         let Self { jury, stories, .. } = self;
         let asked: Vec<_> = jury.clauses().into_values().filter(|clause| jury.is_about(&clause.id)).collect();
-        let kept = jury.kept(stories, CONTROLLED);
         let judged = lane::run(&asked, self.jobs, |clause| {
             (kept.contains(clause.id.as_str()), jury.finds_compound(&clause.id, stories))
         });

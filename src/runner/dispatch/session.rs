@@ -1,5 +1,6 @@
 //! Begins a session: finds or makes the execution to work on, and puts right what lies in the workspace.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -341,7 +342,7 @@ fn is_resumable(layout: &Layout, state: &State) -> Result<(), RunError> {
     }
 }
 
-/// Puts a new execution of the same phases in the place of one that is over.
+/// Puts a new execution of the same phases in the place of one that is over. It goes on with the same files.
 pub(in crate::runner) fn start_over(journal: Journal, layout: &Layout, place: &Place) -> Result<Journal, RunError> {
     let now = clock::now().wall();
     let state = journal.state().clone();
@@ -351,7 +352,18 @@ pub(in crate::runner) fn start_over(journal: Journal, layout: &Layout, place: &P
     super::host::clear_up(layout, place, state.sessions.last())?;
     let first = Event::ExecutionStarted { execution, phases, origin, overrides };
     archive(layout, Some(&state.execution_id))?;
-    let (fresh, _) = Journal::begin(journal.into_store(), now, first)?;
+    let store = journal.into_store();
+    let digests: BTreeSet<&str> = state.pinned.iter().filter_map(|file| file.sha256.as_deref()).collect();
+    let texts = digests.into_iter().filter_map(|digest| store.kept(&state.execution_id, digest).transpose());
+    let texts = texts.collect::<Result<Vec<String>, StoreError>>()?;
+    let (mut fresh, _) = Journal::begin(store, now, first)?;
+    // It goes on with what was pinned: whoever answers `reset` has agreed to nothing that was changed meanwhile.
+    for text in texts {
+        fresh.keep(text.as_bytes())?;
+    }
+    if !state.pinned.is_empty() {
+        fresh.record(now, Event::ConfigurationPinned { files: state.pinned })?;
+    }
     Ok(fresh)
 }
 

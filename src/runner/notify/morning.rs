@@ -303,7 +303,13 @@ fn answers(news: &News, state: &State, answering: &Answering) -> Vec<(&'static s
             ]
         }
         (News::Escalated { approval, .. }, None) => {
-            let first = if *approval { "Agree to the deployment" } else { "Go on, when the cause is mended" };
+            let asks_about_files =
+                state.pending.as_ref().is_some_and(|pending| state.changed_gates.contains_key(&pending.phase));
+            let first = match (*approval, asks_about_files) {
+                (true, _) => "Agree to the deployment",
+                (_, true) => "Agree to the changed files, as they are now",
+                _ => "Go on, when the cause is mended",
+            };
             vec![
                 (first, answer("fix_and_resume")),
                 ("Go on without this phase", answer("skip_phase")),

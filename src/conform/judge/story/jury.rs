@@ -160,16 +160,15 @@ impl<'a> Jury<'a> {
         }
     }
 
-    /// The clauses that a runtime without a fault was asked about in these stories and kept: by the rules in all of them, by the
-    /// cases in the first so many.
+    /// The clauses that a runtime without a fault was asked about in these stories and kept, and those that it broke.
     #[must_use]
-    pub fn kept(&self, stories: &[Story], by_cases: usize) -> BTreeSet<&'a str> {
+    pub fn control(&self, stories: &[Story]) -> (BTreeSet<&'a str>, BTreeSet<&'a str>) {
         let (mut asked, mut broken) = (BTreeSet::new(), BTreeSet::new());
-        for (number, story) in stories.iter().enumerate() {
+        for story in stories {
             let seen = story.lawful();
             let rules = findings(&story.case, &seen);
             let found = rules.iter().filter_map(|it| Some((self.rules.get(&it.rule)?.id.as_str(), it.kept, !it.kept)));
-            let cases = self.everywhere.iter().filter(|_| number < by_cases).flat_map(|(case, clause)| {
+            let cases = self.everywhere.iter().flat_map(|(case, clause)| {
                 let checks = everywhere(case, clause, self.manifest, &[(&story.case, &seen)], Some(&self.control));
                 checks.into_iter().map(|it| (clause.id.as_str(), it.outcome.is_green(), it.outcome.is_red()))
             });
@@ -179,7 +178,7 @@ impl<'a> Jury<'a> {
             }
         }
         asked.retain(|clause| !broken.contains(clause));
-        asked
+        (asked, broken)
     }
 
     /// Whether runtimes were found that do everything wrong that is about the clause, one for each rule and one for its cases.

@@ -425,6 +425,9 @@ impl Walk {
             let said: Vec<&Value> = seen.reports.iter().filter_map(|report| report.document.get("trigger")).collect();
             let (expected, kept) =
                 (format!("a report with the trigger {trigger}"), said.iter().any(|it| **it == trigger));
+            if !kept && is_over && said.iter().any(|it| **it == "timeout") {
+                return None;
+            }
             let observed = said.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             let observed = if observed.is_empty() { "no report names one".to_owned() } else { observed };
             self.find(turn.rule, kept, number, Some(seen.ended), expected, observed);

@@ -79,11 +79,28 @@ impl Walk {
             (false, false) => status(*phase) != Some("pending"),
         };
         let wrong = Phase::ALL.iter().find(|phase| is_wrong(phase)).copied();
+        let wrong = wrong.map(|phase| format!("of {phase} it says {}", status(phase).unwrap_or("nothing")));
+        let wrong = wrong.or_else(|| self.false_code(told, called));
         let expected = "a report that says of each of the eight phases how it stands".to_owned();
-        let observed = wrong
-            .map_or("it does".to_owned(), |phase| format!("of {phase} it says {}", status(phase).unwrap_or("nothing")));
+        let observed = wrong.clone().unwrap_or_else(|| "it does".to_owned());
         self.find(Rule::ReportIsTrue, wrong.is_none(), number, Some(seen.ended), expected, observed);
         wrong.is_none().then_some(())
+    }
+
+    /// Where a report tells a phase's exit code, a phase that is done ended with 0, and one for which a human is called did not.
+    fn false_code(&self, told: &[Value], called: &[Phase]) -> Option<String> {
+        let code = |phase: Phase| {
+            let of = |it: &&Value| it.get("phase").is_some_and(|named| *named == phase.as_str());
+            told.iter().find(of)?.get("exit_code")?.as_i64()
+        };
+        let is_false = |phase: Phase, code: i64| match (self.done.contains(&phase), called.contains(&phase)) {
+            (true, false) => code != 0 && !self.skipped.contains(&phase),
+            (false, true) => code == 0 && self.open != Some(phase),
+            _ => false,
+        };
+        let told = Phase::ALL.iter().filter_map(|phase| Some((*phase, code(*phase)?)));
+        let (phase, code) = told.into_iter().find(|(phase, code)| is_false(*phase, *code))?;
+        Some(format!("of {phase} it says exit_code {code}"))
     }
 
     /// Where a report tells its time as the contract's own documents do, it was made after the newest checkpoint, and before

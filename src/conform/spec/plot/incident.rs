@@ -1,6 +1,7 @@
 //! What may go wrong in a phase of a story, and what its attempts do then.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use fastrand::Rng;
 use serde_json::json;
@@ -14,10 +15,10 @@ const USED_UP: u32 = 4;
 const AUDITS: u32 = 8;
 /// What a phase says of a context that is full and stays so, in tokens.
 const FULL: [u64; 4] = [150_000, 150_000, 151_000, 152_000];
-/// Codes that the contract does not know, among them those that shells give.
-const UNKNOWN: [i64; 9] = [3, 17, 64, 77, 125, 126, 127, 137, 255];
-/// Those that a program written in Rust does not catch.
-const SIGNALS: [&str; 4] = ["KILL", "TERM", "HUP", "ABRT"];
+/// Codes that the contract does not know.
+const UNKNOWN: RangeInclusive<i64> = 3..=255;
+/// Those that a program written in Rust does not catch, and that a shell does not keep from what it starts behind itself.
+const SIGNALS: [&str; 7] = ["KILL", "TERM", "HUP", "ABRT", "USR1", "USR2", "ALRM"];
 /// How long a phase takes in which the time of its run is over, in milliseconds.
 const TOO_LONG: u64 = 4_000;
 
@@ -92,7 +93,7 @@ impl Cause {
             Self::Exhausted if phase == Phase::Audit => Kind::NeverPasses,
             Self::Exhausted => Kind::Fails(USED_UP),
             Self::Blocked => Kind::Blocked,
-            Self::Unknown => Kind::Unknown(UNKNOWN[rng.usize(0..UNKNOWN.len())]),
+            Self::Unknown => Kind::Unknown(rng.i64(UNKNOWN)),
             Self::Signal => Kind::Dies(SIGNALS[rng.usize(0..SIGNALS.len())]),
             Self::Killed => Kind::Killed,
             Self::Unstartable => Kind::Unstartable,

@@ -120,13 +120,21 @@ impl Player {
         {
             document["state"]["last_checkpoint"] = older.clone();
         }
-        let told = format!("{phase} needs a human: {trigger}");
+        let told = match self.unknown_code(cause, phase) {
+            Some(code) => format!("{phase} needs a human: {trigger}, unknown exit code {code}"),
+            None => format!("{phase} needs a human: {trigger}"),
+        };
         let says = (!self.does(Deed::TellsNobody, cause, phase)).then_some(told);
         let breaks = self.does(Deed::BreaksDown, cause, phase);
         let breakdown = breaks.then(|| "Traceback (most recent call last):".to_owned());
         let ends_wrong = self.does(Deed::EndsWrong, cause, phase) || self.slips(Rule::CallsWithTwo);
         let code = ends_wrong.then_some(1);
         self.call = Call { report: Some(document), says: says.into_iter().chain(breakdown).collect(), code };
+    }
+
+    fn unknown_code(&self, cause: Cause, phase: Phase) -> Option<i32> {
+        let ended = self.seen.attempts.last().filter(|it| cause == Cause::Unknown && it.phase == phase.as_str());
+        ended.and_then(|it| it.exit)
     }
 
     /// Writes the checkpoint of a phase that is not done.
