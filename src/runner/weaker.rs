@@ -305,16 +305,6 @@ mod tests {
                 "KEY is for claude alone no more",
             ),
             (
-                "runtime.notify.command=say",
-                "runtime.notify.command=say runtime.notify.timeout_ms=1",
-                "calls to command are given up after 1 ms; it was 10000",
-            ),
-            (
-                "runtime.notify.command=say",
-                "runtime.notify.command=say runtime.notify.patience_ms=0",
-                "after the end of a run calls are tried for 0 ms; it was 10000",
-            ),
-            (
                 "runtime.phases.design.verify=make",
                 "runtime.phases.design.verify=make runtime.phases.design.env.PATH=/x",
                 "the gate of design is told something else: PATH",
@@ -325,13 +315,6 @@ mod tests {
                 "runtime.backends.claude.permissions=read runtime.backends.claude.env.MODE=all",
                 "claude is told something else: MODE",
             ),
-            ("runtime.notify.command=say", "", "calls go to another command, or to none"),
-            (
-                "runtime.notify.command=say",
-                "runtime.notify.command=say runtime.notify.answer_with=mine",
-                "the lines that answer a call begin with another command",
-            ),
-            ("runtime.notify.webhook=http://localhost/x", "", "calls go to another webhook, or to none"),
         ] {
             assert_eq!(found(before, after).join("\n"), expected, "{before} -> {after}");
         }
@@ -344,6 +327,31 @@ mod tests {
              \"OPENAI_API_KEY\",\"GITHUB_TOKEN\",\"GH_TOKEN\",\"AWS_SECRET_ACCESS_KEY\",\"MINE\"]",
         ] {
             assert_eq!(found("", stricter), Vec::<String>::new(), "{stricter}");
+        }
+    }
+
+    #[test]
+    fn who_is_told_less_or_how_an_answer_begins_is_named() {
+        for (before, after, expected) in [
+            (
+                "runtime.notify.command=say",
+                "runtime.notify.command=say runtime.notify.timeout_ms=1",
+                "calls to command are given up after 1 ms; it was 10000",
+            ),
+            (
+                "runtime.notify.command=say",
+                "runtime.notify.command=say runtime.notify.patience_ms=0",
+                "after the end of a run calls are tried for 0 ms; it was 10000",
+            ),
+            ("runtime.notify.command=say", "", "calls go to another command, or to none"),
+            (
+                "runtime.notify.command=say",
+                "runtime.notify.command=say runtime.notify.answer_with=mine",
+                "the lines that answer a call begin with another command",
+            ),
+            ("runtime.notify.webhook=http://localhost/x", "", "calls go to another webhook, or to none"),
+        ] {
+            assert_eq!(found(before, after).join("\n"), expected, "{before} -> {after}");
         }
     }
 

@@ -141,8 +141,9 @@ fn answerable(moved: Move, told: Told, limits: Limits) -> Option<ContextRule> {
     match (moved, told) {
         (Move::Unknown, _) | (_, Told::Other) => None,
         (Move::Below, _) => Some(soft(ContextRule::SilentBelow)),
-        (Move::Reached(Side::Hard), _) => Some(hard),
-        (Move::Reached(_) | Move::Stays(Side::Soft), Told::Level(Side::Hard)) => Some(hard),
+        (Move::Reached(Side::Hard), _) | (Move::Reached(_) | Move::Stays(Side::Soft), Told::Level(Side::Hard)) => {
+            Some(hard)
+        }
         (Move::Reached(_), _) => Some(soft(ContextRule::SoftWarns)),
         (Move::Stays(_), _) => Some(ContextRule::OnceACrossing),
     }
@@ -182,9 +183,8 @@ fn known(evidence: &Evidence<'_>, usage: usize) -> Option<Check> {
     let observed = levels.join(", ");
     let expected = "a warning of level soft or hard";
     let other = levels.iter().any(|level| side_of(level).is_none());
-    (!levels.is_empty()).then(|| match other {
-        true => Check::fail(Reason::WrongLevel, expected, observed),
-        false => Check::pass(expected, observed),
+    (!levels.is_empty()).then(|| {
+        if other { Check::fail(Reason::WrongLevel, expected, observed) } else { Check::pass(expected, observed) }
     })
 }
 
