@@ -112,6 +112,8 @@ fn theirs(text: &str) -> Result<Value, String> {
         non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
         with_snippet: false,
         emit_comments: false,
+        // How often a text may name what it said before is a matter of each reader's own bounds.
+        budget: serde_yaml::budget! { enforce_alias_anchor_ratio: false },
     };
     serde_yaml::from_str_with_options(text, options).map_err(|error| error.to_string())
 }
