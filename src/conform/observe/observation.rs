@@ -83,6 +83,15 @@ pub struct StepSeen {
     pub edited: Option<EditSeen>,
 }
 
+impl StepSeen {
+    /// What was printed on standard output.
+    #[must_use]
+    pub fn stdout(&self) -> String {
+        let lines = self.output.iter().filter(|line| line.stream == "stdout");
+        lines.map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n")
+    }
+}
+
 /// A file that the judge changed in place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditSeen {

@@ -1,15 +1,19 @@
 //! What goes wrong in a story, and the case that makes it happen. A plot is what is drawn, varied and shrunk; the case is
 //! made of it.
 
+mod attempt;
 mod incident;
+mod sure;
 mod twice;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use self::attempt::{attempt, with_findings, with_offspring};
 use self::incident::{Cause, Incident, Kind};
+use self::sure::{Sure, sure};
 use super::draw::seed_of;
 use super::{Act, Case, Drive, Expectation, Knob, Limits, Rule, Step, TimeMethod};
 use crate::contract::{Phase, ResolutionAction};
@@ -18,10 +22,8 @@ use crate::contract::{Phase, ResolutionAction};
 const PREFIX: &str = "story-";
 /// The most steps of a story.
 const MOST_STEPS: usize = 30;
-/// The most incidents of a story, each of which takes two steps at most.
-const MOST_INCIDENTS: usize = 14;
-/// The stories over which each cause is sure to come up in each phase.
-const SURE: usize = 60;
+/// The most incidents of a story, each of which takes two steps at most, and one of which a third.
+const MOST_INCIDENTS: usize = 13;
 /// One story in so many is patient.
 const PATIENT: usize = 12;
 /// How long a runtime waits in it before a retry, in milliseconds.
@@ -40,6 +42,10 @@ pub struct Plot {
     words: Option<u64>,
     /// How often the run is resumed when it is over.
     resumed: u8,
+    /// Which of the times that a human is called, counted from 0, the run is resumed before it is answered.
+    unanswered: Option<usize>,
+    /// Whether the runtime is asked for its state whenever it stands still, as long as there is room for a step.
+    asked: bool,
 }
 
 /// The stories of a seed, numbered from 1. In some the runtime waits so long before a retry that it can be told from noise; of
@@ -74,12 +80,9 @@ impl Plot {
     pub fn of(seed: u64, number: usize) -> Self {
         let mut rng = Rng::with_seed(seed_of(seed, &name(number)));
         let sure = sure(seed, number);
-        let wants_a_way = sure.iter().any(|(cause, _)| cause.wants_a_way());
-        let mut incident = |(cause, phase): (Cause, Phase)| Incident {
-            phase,
-            kind: cause.kind(phase, &mut rng),
-            answer: answer(&mut rng),
-        };
+        let wants_a_way = sure.iter().any(|it| it.cause.wants_a_way());
+        let mut incident =
+            |it: Sure| Incident { phase: it.phase, kind: it.cause.kind(it.phase, &mut rng), answer: it.answer };
         let sure: Vec<Incident> = sure.into_iter().map(&mut incident).collect();
         Self::drawn(&mut rng, wants_a_way).with(&sure)
     }
@@ -93,7 +96,7 @@ impl Plot {
     /// One in which nothing goes wrong and nobody says anything.
     #[must_use]
     pub fn plain() -> Self {
-        Self { incidents: Vec::new(), words: None, resumed: 0 }
+        Self { incidents: Vec::new(), words: None, resumed: 0, unanswered: None, asked: false }
     }
 
     /// The same, in which these are sure to come up.
@@ -120,7 +123,13 @@ impl Plot {
 
     /// As [`Plot::draw`], with or without what a manifest may lack the way for.
     fn drawn(rng: &mut Rng, wants_a_way: bool) -> Self {
-        let mut plot = Self { incidents: Vec::new(), words: Some(rng.u64(..)), resumed: u8::from(rng.u8(0..5) < 2) };
+        let mut plot = Self {
+            words: Some(rng.u64(..)),
+            resumed: u8::from(rng.u8(0..5) < 2),
+            unanswered: (rng.u8(0..3) == 0).then(|| rng.usize(0..3)),
+            asked: rng.u8(0..3) == 0,
+            ..Self::plain()
+        };
         for &phase in Phase::ALL {
             for _ in 0..[0, 0, 0, 0, 1, 1, 1, 2][rng.usize(0..8)] {
                 plot.incidents.push(incident(rng, phase, wants_a_way));
@@ -173,6 +182,12 @@ impl Plot {
         }
         if self.words.is_some() {
             smaller.push(Self { words: None, ..self.clone() });
+        }
+        if self.unanswered.is_some() {
+            smaller.push(Self { unanswered: None, ..self.clone() });
+        }
+        if self.asked {
+            smaller.push(Self { asked: false, ..self.clone() });
         }
         smaller
     }
@@ -252,6 +267,7 @@ impl Plot {
             let attempts = phases.entry(incident.phase.to_string()).or_default();
             attempts.extend((0..times).map(|_| {
                 let acts = attempt(words.as_mut(), fills, last.clone());
+                let acts = if incident.kind.calls_a_human() { with_offspring(acts, words.as_mut()) } else { acts };
                 if incident.finds() { with_findings(acts, words.as_mut()) } else { acts }
             }));
         }
@@ -264,7 +280,7 @@ impl Plot {
     }
 
     fn steps(&self) -> Vec<Step> {
-        let mut steps = vec![Step::Run(Drive::default())];
+        let (mut steps, mut calls) = (vec![Step::Run(Drive::default())], 0);
         for incident in self.happening() {
             if let Some(Step::Run(drive) | Step::Resume(drive)) = steps.last_mut() {
                 let phase = Some(incident.phase.to_string());
@@ -278,6 +294,9 @@ impl Plot {
             match incident.kind {
                 Kind::Killed => steps.push(Step::Resume(Drive::default())),
                 kind if kind.calls_a_human() => {
+                    let is_early = self.unanswered == Some(calls);
+                    calls += 1;
+                    steps.extend(is_early.then(|| Step::Resume(Drive::default())));
                     steps.extend([Step::Resolve(incident.answer.to_string()), Step::Resume(Drive::default())]);
                 }
                 _ => {}
@@ -285,8 +304,23 @@ impl Plot {
         }
         steps.extend((0..self.resumed).map(|_| Step::Resume(Drive::default())));
         steps.truncate(MOST_STEPS);
-        steps
+        if self.asked { with_questions(steps) } else { steps }
     }
+}
+
+/// The same steps, and the runtime is asked for its state after each run and resume, as long as there is room.
+fn with_questions(steps: Vec<Step>) -> Vec<Step> {
+    let mut room = MOST_STEPS - steps.len();
+    let mut asked = Vec::with_capacity(MOST_STEPS);
+    for step in steps {
+        let is_over = matches!(step, Step::Run(_) | Step::Resume(_)) && room > 0;
+        asked.push(step);
+        if is_over {
+            asked.push(Step::State);
+            room -= 1;
+        }
+    }
+    asked
 }
 
 fn incident(rng: &mut Rng, phase: Phase, wants_a_way: bool) -> Incident {
@@ -322,91 +356,6 @@ fn answer(rng: &mut Rng) -> ResolutionAction {
         10 => ResolutionAction::Reset,
         _ => ResolutionAction::Abort,
     }
-}
-
-/// What is sure to come up in the story of this number: over the first sixty of a seed every cause does in every phase. What
-/// a manifest may lack the way for is in few of them.
-fn sure(seed: u64, number: usize) -> Vec<(Cause, Phase)> {
-    let mut rng = Rng::with_seed(seed_of(seed, PREFIX));
-    let mut pairs = pairs();
-    rng.shuffle(&mut pairs);
-    pairs.sort_by_key(|(cause, _)| !cause.wants_a_way());
-    let mut stories: Vec<Vec<(Cause, Phase)>> = vec![Vec::new(); SURE];
-    for (place, pair) in pairs.into_iter().enumerate() {
-        let first = if pair.0.wants_a_way() { 0 } else { place };
-        let mut turns = (first..first + SURE).map(|turn| turn % SURE);
-        let turn = turns.find(|turn| fits(&stories[*turn], pair)).expect("there are more stories than phases");
-        stories[turn].push(pair);
-    }
-    rng.shuffle(&mut stories);
-    stories.swap_remove(number.saturating_sub(1) % SURE)
-}
-
-/// Whether something can come up in a story besides what is sure to: once a phase, and before the time is over.
-fn fits(story: &[(Cause, Phase)], (cause, phase): (Cause, Phase)) -> bool {
-    story.iter().all(|(other, at)| {
-        let kept_apart = *at != phase && other.wants_a_way() == cause.wants_a_way();
-        let before = |(one, when): (Cause, Phase), then: Phase| one != Cause::OutOfTime || then < when;
-        kept_apart && before((*other, *at), phase) && before((cause, phase), *at)
-    })
-}
-
-/// Every cause in every phase.
-fn pairs() -> Vec<(Cause, Phase)> {
-    Cause::ALL.iter().flat_map(|cause| Phase::ALL.iter().map(|phase| (*cause, *phase))).collect()
-}
-
-/// What an attempt does: sometimes it prints something, leaves a result, little or much, or uses its context, and then it ends.
-fn attempt(words: Option<&mut Rng>, uses: bool, last: Vec<Act>) -> Vec<Act> {
-    let talk = words.and_then(|rng| {
-        if uses && rng.bool() {
-            return Some(usages(rng));
-        }
-        let word: String = (0..12).map(|_| rng.lowercase()).collect();
-        match rng.u8(0..12) {
-            0..5 => None,
-            5..7 => Some(vec![Act::Stdout(word)]),
-            7..9 => Some(vec![Act::Stderr(word)]),
-            9 => Some(vec![Act::Stdout(word.repeat(80)); 30]),
-            10 => Some(vec![Act::Result(result(&word, 1))]),
-            _ => Some(vec![Act::Result(result(&word, 60))]),
-        }
-    });
-    talk.into_iter().flatten().chain(last).collect()
-}
-
-/// A context that fills up to somewhere between its limits, and is emptied.
-fn usages(rng: &mut Rng) -> Vec<Act> {
-    let mut usages = vec![rng.u64(1_000..SOFT_LIMIT), rng.u64(SOFT_LIMIT..HARD_LIMIT)];
-    if rng.bool() {
-        usages.push(rng.u64(usages[1]..HARD_LIMIT));
-    }
-    usages.push(rng.u64(1_000..SOFT_LIMIT));
-    usages.into_iter().map(Act::Usage).collect()
-}
-
-/// The same attempt, which also leaves what it found.
-fn with_findings(mut acts: Vec<Act>, words: Option<&mut Rng>) -> Vec<Act> {
-    let Some(rng) = words else { return acts };
-    let word: String = (0..12).map(|_| rng.lowercase()).collect();
-    let finding = |number: usize| json!({ "id": format!("F-{word}-{number}"), "severity": "high", "category": "security", "description": word });
-    let findings: Vec<Value> = (0..rng.usize(1..=3)).map(finding).collect();
-    let supplied = acts.iter_mut().find_map(|act| if let Act::Result(result) = act { Some(result) } else { None });
-    match supplied {
-        Some(result) => result["findings"] = json!(findings),
-        None => acts.insert(0, Act::Result(json!({ "findings": findings }))),
-    }
-    acts
-}
-
-/// What a phase supplies, with so many decisions; in texts that YAML might read as something else.
-fn result(word: &str, decisions: usize) -> Value {
-    let odd = ["yes", "1e3", "null", "- a: b # c", "\"\\'", "two\nlines\n", " space ", "ünï 漢字", "2026-01-31"];
-    let decision = |number: usize| {
-        let (id, odd) = (format!("D-{:03}", number + 1), odd[number % odd.len()]);
-        json!({ "id": id, "description": format!("{word} {number}"), "reasoning": odd, "timestamp": "2026-01-31T13:00:00Z" })
-    };
-    json!({ "decisions": (0..decisions).map(decision).collect::<Vec<_>>() })
 }
 
 #[cfg(test)]

@@ -43,6 +43,11 @@ vocabulary! {
         ResumesThere = "resumes-there",
         /// What was done before a resume is not done again.
         StaysDone = "stays-done",
+        /// Resumed before a human answered, the runtime starts nothing, or the phase that the human is needed for; it does not end
+        /// with 0.
+        UnansweredStays = "unanswered-stays",
+        /// Asked for its state, the runtime tells the phases that are done and the one that comes next.
+        StateIsTrue = "state-is-true",
         /// After `fix_and_resume` the failed phase runs first.
         FixedFirst = "fixed-first",
         /// After `skip_phase` the failed phase is passed over.

@@ -156,10 +156,11 @@ fn looks_like_one(name: &str, text: &str) -> bool {
 
 /// All checkpoints of a run carry one id and, where asked, two runs carry two.
 pub(super) fn one_execution(evidence: &Evidence<'_>, unique_across_runs: bool) -> Check {
-    let mut ids: BTreeMap<usize, Vec<(String, Option<String>)>> = BTreeMap::new();
-    for step in &evidence.seen.steps {
+    let mut ids: BTreeMap<Run, Vec<(String, Option<String>)>> = BTreeMap::new();
+    for (number, step) in evidence.seen.steps.iter().enumerate() {
         let found = step.checkpoints.iter().filter(|(name, _)| is_of_a_phase(name));
-        ids.insert(step.workspace, found.map(|(name, file)| (name.clone(), id_of(&file.text))).collect());
+        let found = found.map(|(name, file)| (name.clone(), id_of(&file.text))).collect();
+        ids.insert(run_of(evidence, number), found);
     }
     let expected = "one execution_id in all checkpoints of a run";
     for documents in ids.values() {
@@ -176,10 +177,28 @@ pub(super) fn one_execution(evidence: &Evidence<'_>, unique_across_runs: bool) -
             return Check::fail(Reason::IdDiffers, expected, listing.join(", ")).at_pointer("/execution_id");
         }
     }
+    if unique_across_runs && ids.len() == 1 && evidence.seen.steps.len() > 1 {
+        let observed = "the second run started nothing";
+        return Check::new(Outcome::NotApplicable, Reason::NoOccasion, "another run", observed);
+    }
     if unique_across_runs { unique(&ids) } else { Check::pass(expected, "one") }
 }
 
-fn unique(ids: &BTreeMap<usize, Vec<(String, Option<String>)>>) -> Check {
+/// A run: its workspace, and which of those that were begun there it is. One in which nothing starts is none.
+type Run = (usize, usize);
+
+/// The run that a step belongs to.
+fn run_of(evidence: &Evidence<'_>, step: usize) -> Run {
+    let (steps, attempts) = (&evidence.seen.steps, &evidence.seen.attempts);
+    let workspace = steps[step].workspace;
+    let begins = |number: &usize| {
+        let is_run = steps[*number].verb == "run" && steps[*number].workspace == workspace;
+        is_run && attempts.iter().any(|attempt| attempt.step == *number)
+    };
+    (workspace, (0..=step).filter(begins).count().max(1))
+}
+
+fn unique(ids: &BTreeMap<Run, Vec<(String, Option<String>)>>) -> Check {
     let expected = "another execution_id in another run";
     let firsts: Vec<_> = ids.values().filter_map(|documents| documents.first()?.1.clone()).collect();
     let distinct: BTreeSet<_> = firsts.iter().collect();

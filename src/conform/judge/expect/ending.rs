@@ -6,7 +6,7 @@ use super::Evidence;
 use super::document::clip;
 use super::matcher::{Fields, Mismatch, Scene};
 use crate::conform::judge::Check;
-use crate::conform::observe::{ProcessEnd, StepSeen};
+use crate::conform::observe::ProcessEnd;
 use crate::conform::spec::Reason;
 
 /// The runtime ended by itself, where demanded with a code.
@@ -50,7 +50,7 @@ pub(super) fn state(evidence: &Evidence<'_>, step: usize, fields: &Fields) -> Ch
     if seen.end != ProcessEnd::Exited(0) {
         return Check::fail(Reason::VerbFailed, expected, in_words(&seen.end)).in_step(step);
     }
-    let answer = stdout(seen);
+    let answer = seen.stdout();
     let Ok(document) = serde_json::from_str::<Value>(&answer) else {
         return Check::fail(Reason::NotJson, expected, clip(&answer)).in_step(step);
     };
@@ -76,11 +76,6 @@ pub(super) fn resolved(evidence: &Evidence<'_>, step: usize, accepted: bool) -> 
         _ => Check::fail(Reason::VerbFailed, expected, observed),
     };
     check.in_step(step).at_time(seen.ended)
-}
-
-fn stdout(seen: &StepSeen) -> String {
-    let lines = seen.output.iter().filter(|line| line.stream == "stdout");
-    lines.map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 pub(super) fn in_words(end: &ProcessEnd) -> String {

@@ -14,6 +14,7 @@ mod player;
 mod report;
 mod script;
 mod shrink;
+mod state;
 #[cfg(test)]
 mod tests;
 

@@ -88,7 +88,7 @@ impl Turn {
 
 /// Why the runtime stood still at the end of a step.
 #[derive(Debug, Clone, Default, PartialEq)]
-enum Rest {
+pub(super) enum Rest {
     /// Nothing was run yet.
     #[default]
     Fresh,
@@ -110,7 +110,7 @@ pub(super) struct Walk {
     pub(super) skipped: BTreeSet<Phase>,
     /// Starts of the phase at work that ended with 1, in this life of the runtime and in all.
     failed: (u32, u32),
-    rest: Rest,
+    pub(super) rest: Rest,
     /// Audits that failed, in this life of the runtime and in all.
     audits: (u32, u32),
     /// The phase that may be done or not: it ended while a human was called for another reason.
@@ -160,6 +160,7 @@ impl Walk {
                 let turn = self.begin()?;
                 self.drive(number, &Drive::default(), seen, attempts, turn)
             }
+            Step::State => self.told_state(number, seen),
             // Somebody else changes what the runtime knows.
             _ => None,
         }
@@ -172,7 +173,7 @@ impl Walk {
         Some(match std::mem::take(&mut self.rest) {
             Rest::Fresh => Turn::must_start(Phase::Preflight, Rule::GoesOn),
             Rest::Killed(phase) => Turn::must_start(phase.or(next)?, Rule::ResumesThere),
-            Rest::Called(_, None) => return None,
+            Rest::Called(phase, None) => self.unanswered(phase),
             Rest::Called(phase, Some(answer)) => self.answered(phase, answer),
             Rest::Done => Turn::must_end(Rule::StaysDone),
             Rest::Aborted => {
@@ -195,6 +196,15 @@ impl Walk {
             self.find(Rule::SkippedPassed, kept, number, Some(first.started), expected, observed);
         }
         None
+    }
+
+    /// Nobody has answered yet: nothing starts, unless the resume itself is taken for the word that it may go on.
+    fn unanswered(&mut self, phase: Phase) -> Turn {
+        self.rest = Rest::Called(phase, None);
+        (self.failed, self.audits) = Default::default();
+        let after = Phase::ALL.iter().copied().find(|it| !self.done.contains(it) && *it != phase);
+        let may_start = std::iter::once(phase).chain(after.filter(|_| self.open == Some(phase))).collect();
+        Turn { may_start, ..Turn::must_end(Rule::UnansweredStays) }
     }
 
     fn answered(&mut self, phase: Phase, answer: ResolutionAction) -> Turn {
@@ -417,7 +427,8 @@ impl Walk {
         if failed && !turn.may_end && (is_over || looked_first) {
             return None;
         }
-        if !turn.may_end || turn.rule == Rule::UnstartableHalts && !failed {
+        let calls_still = matches!(turn.rule, Rule::UnstartableHalts | Rule::UnansweredStays);
+        if !turn.may_end || calls_still && !failed {
             self.find(turn.rule, false, number, Some(seen.ended), turn.in_words(), observed);
             return None;
         }
@@ -442,6 +453,9 @@ impl Walk {
             self.find(rule, true, number, Some(seen.ended), turn.in_words(), observed.clone());
         }
         if self.rest == Rest::Aborted {
+            return Some(());
+        }
+        if last.is_none() && turn.rule == Rule::UnansweredStays {
             return Some(());
         }
         let Some(last) = last else {

@@ -126,6 +126,7 @@ impl Player {
                 Step::Run(drive) => ("run", player.drive(number, drive)),
                 Step::Resume(drive) => ("resume", player.drive(number, drive)),
                 Step::Resolve(answer) => ("resolve", player.resolve(number, answer)),
+                Step::State => ("state", player.tells_state()),
                 other => panic!("{other:?}"),
             };
             player.step(verb, if player.lost { ProcessEnd::OutOfBudget } else { end });
@@ -234,7 +235,7 @@ impl Player {
     }
 
     fn drive(&mut self, number: usize, drive: &Drive) -> ProcessEnd {
-        if self.called.is_some() && self.answered.is_none() {
+        if self.is_unanswered() {
             return ProcessEnd::Exited(2);
         }
         let mut failures = 0;
@@ -291,6 +292,17 @@ impl Player {
             }
         }
         if self.next().is_some() || self.aborted { ProcessEnd::Exited(2) } else { self.ends() }
+    }
+
+    /// Whether nothing starts because nobody has answered.
+    fn is_unanswered(&mut self) -> bool {
+        let Some(phase) = self.called.filter(|_| self.answered.is_none()) else { return false };
+        let goes_on = phase.next().is_some() && self.open.is_none() && self.slips(Rule::UnansweredStays);
+        if goes_on {
+            self.codes.insert(phase, 0);
+            self.called = None;
+        }
+        !goes_on
     }
 
     /// A human is called in the phase: what starts all the same.

@@ -86,6 +86,11 @@ impl Cause {
         matches!(self, Self::Halted | Self::Overflow | Self::OutOfTime)
     }
 
+    /// Whether a human is called for it.
+    pub(super) fn calls_a_human(self) -> bool {
+        !matches!(self, Self::Failed | Self::Killed)
+    }
+
     pub(super) fn kind(self, phase: Phase, rng: &mut Rng) -> Kind {
         match self {
             Self::Failed => Kind::Fails(rng.u32(1..=2)),

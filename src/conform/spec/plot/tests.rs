@@ -1,3 +1,4 @@
+use super::sure::{ANSWERS, every_cause_in_every_phase};
 use super::*;
 
 #[test]
@@ -35,10 +36,32 @@ fn over_the_stories_that_are_drawn_every_pair_of_phase_and_incident_comes_up() {
 fn over_the_stories_of_a_score_every_cause_comes_up_in_every_phase() {
     for seed in 0..50 {
         let happening: Vec<Incident> = (1..=60).flat_map(|number| Plot::of(seed, number).happening()).collect();
-        for (cause, phase) in pairs() {
+        for Sure { cause, phase, .. } in every_cause_in_every_phase(&mut Rng::with_seed(seed)) {
             let comes_up = |it: &Incident| it.phase == phase && it.kind.cause() == cause;
             assert!(happening.iter().any(comes_up), "seed {seed}: {cause:?} in {phase}");
         }
+        for cause in Cause::ALL.into_iter().filter(|cause| cause.calls_a_human()) {
+            for answer in ANSWERS {
+                let comes_up = |it: &Incident| it.answer == answer && it.kind.cause() == cause;
+                assert!(happening.iter().any(comes_up), "seed {seed}: {cause:?} answered by {answer}");
+            }
+        }
+    }
+}
+
+#[test]
+fn over_the_stories_of_a_score_phases_leave_processes_behind_and_the_state_is_asked_and_nobody_answers() {
+    for seed in 0..50 {
+        let told = stories(seed, 60);
+        let count = |is: fn(&Case) -> bool| told.iter().filter(|case| is(case)).count();
+        let spawns = |case: &Case| case.phases.values().flatten().flatten().any(|act| *act == Act::Spawn);
+        let asks = |case: &Case| case.steps.contains(&Step::State);
+        let early = |case: &Case| {
+            let called = |two: &[Step]| matches!(two, [Step::Resume(_), Step::Resolve(_)]);
+            case.steps.windows(2).filter(|two| called(two)).count() > 0
+        };
+        let counts = [count(spawns), count(asks), count(early)];
+        assert!(counts.iter().all(|times| *times >= 8), "seed {seed}: {counts:?}");
     }
 }
 
@@ -49,7 +72,7 @@ fn what_is_smaller_has_one_thing_less() {
     let smaller = plot.smaller();
     assert!(smaller.len() > plot.incidents.len());
     assert!(smaller.iter().all(|it| *it != plot && it.incidents.len() <= plot.incidents.len()));
-    let nothing = Plot { incidents: Vec::new(), words: None, resumed: 0 };
+    let nothing = Plot::plain();
     assert!(nothing.smaller().is_empty());
     assert_eq!(nothing.case("x").steps, [Step::Run(Drive::default())]);
 }

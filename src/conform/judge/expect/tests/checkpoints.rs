@@ -90,6 +90,14 @@ fn one_id_a_run() {
     again("b").passes(two);
     again("a").fails(two, Reason::IdReused);
     run(["a", "a"]).fails(two, Reason::TooFewDocuments);
+    let begun_again = |id: &str| {
+        let again = run(["a", "a"]).step("run", ProcessEnd::Exited(0));
+        again.well().checkpoint("design.yaml", &format!("execution_id: {id}\n"))
+    };
+    begun_again("b").passes(two);
+    begun_again("a").fails(two, Reason::IdReused);
+    let refused = run(["a", "a"]).step("run", ProcessEnd::Exited(2)).checkpoint("design.yaml", "execution_id: a\n");
+    refused.says(two, Outcome::NotApplicable, Reason::NoOccasion);
 }
 
 /// A document that has one of everything.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Player;
 use crate::conform::judge::story::documents::{Checkpoint, Report, forgetful, inventive, misdated, spoil};
@@ -37,6 +37,8 @@ pub(super) enum Spoilt {
 pub(super) struct Call {
     report: Option<Value>,
     says: Vec<String>,
+    /// The state, where the runtime is asked for it.
+    state: Option<Value>,
     /// The code that it ends with, where that is wrong.
     pub(super) code: Option<i32>,
 }
@@ -129,7 +131,27 @@ impl Player {
         let breakdown = breaks.then(|| "Traceback (most recent call last):".to_owned());
         let ends_wrong = self.does(Deed::EndsWrong, cause, phase) || self.slips(Rule::CallsWithTwo);
         let code = ends_wrong.then_some(1);
-        self.call = Call { report: Some(document), says: says.into_iter().chain(breakdown).collect(), code };
+        let says = says.into_iter().chain(breakdown).collect();
+        self.call = Call { report: Some(document), says, state: None, code };
+    }
+
+    /// Tells its state to whoever asks.
+    pub(super) fn tells_state(&mut self) -> ProcessEnd {
+        let mut completed: Vec<Phase> = Phase::ALL.iter().copied().filter(|phase| self.is_done(*phase)).collect();
+        let newest = self.codes.iter().max_by_key(|(phase, _)| self.written.get(*phase).copied());
+        let last = newest.map(|(phase, code)| self.checkpoint(*phase, *code, Vec::new()).document());
+        let current = self.next().unwrap_or(Phase::Learning);
+        let can_be_wrong = self.open.is_none() && self.skipped.is_empty() && self.interrupted.is_none();
+        if can_be_wrong && self.slips(Rule::StateIsTrue) && completed.pop().is_none() {
+            completed.push(Phase::Preflight);
+        }
+        self.call.state = Some(json!({
+            "execution_id": self.execution.to_string(),
+            "current_phase": current,
+            "completed_phases": completed,
+            "last_checkpoint": last,
+        }));
+        ProcessEnd::Exited(0)
     }
 
     fn unknown_code(&self, cause: Cause, phase: Phase) -> Option<i32> {
@@ -223,8 +245,9 @@ impl Player {
         let checkpoints = self.on_disk(codes, &supplied, &others);
         let argv = Vec::new();
         let call = std::mem::take(&mut self.call);
-        let says = |text: String| OutputLine { at: self.now, stream: "stderr".to_owned(), text };
-        let output = call.says.into_iter().map(says).collect();
+        let says = |stream: &str, text: String| OutputLine { at: self.now, stream: stream.to_owned(), text };
+        let told = call.says.into_iter().map(|text| says("stderr", text));
+        let output = told.chain(call.state.map(|state| says("stdout", state.to_string()))).collect();
         let report = |document: Value| ReportSeen { path: "report.yaml".to_owned(), document, at: self.now };
         let reports = call.report.map(report).into_iter().collect();
         let (started, ended, verb) = (self.now, self.now + 1, verb.to_owned());
