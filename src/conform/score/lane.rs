@@ -1,7 +1,7 @@
 //! Doing many scenarios at once, on plain threads: a scenario mostly waits.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -40,6 +40,20 @@ pub(super) fn run<T: Sync, D: Send>(tasks: &[T], jobs: usize, perform: impl Fn(&
         }
     });
     done.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Performs two lists of tasks beside each other, so many of each at once.
+pub(super) fn beside<'t, T: Sync, D: Send>(
+    (one, few): (&'t [T], usize),
+    (other, many): (&'t [T], usize),
+    perform: impl Fn(&T) -> D + Sync,
+) -> Vec<(&'t T, D)> {
+    thread::scope(|scope| {
+        let beside = scope.spawn(|| if one.is_empty() { Vec::new() } else { run(one, few, &perform) });
+        let mut done = if other.is_empty() { Vec::new() } else { run(other, many, &perform) };
+        done.extend(beside.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        done
+    })
 }
 
 /// An observation, or the fault of ours that prevented it.

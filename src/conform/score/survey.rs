@@ -3,9 +3,10 @@
 //! A case runs once everything that it presupposes is known to hold; otherwise it could not run, and says why. Cases of one
 //! scenario are judged from one observation. What is red is done once more in a fresh place with the same seed: red and then
 //! green is flaky, never green. The plain run comes first: what a runtime says and leaves when nothing goes wrong proves
-//! nothing in the cases that follow. Cases that measure time come when all others are done and the machine is quiet, and cases
-//! that are about every other come last.
+//! nothing in the cases that follow. Few cases that measure time are done at once, beside the others, what takes longest begins
+//! first, and cases that are about every other come last.
 
+use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
 
 use fastrand::Rng;
@@ -74,7 +75,7 @@ pub struct SurveyOptions {
     pub whole_columns: bool,
     /// How many cases at once.
     pub jobs: usize,
-    /// How many cases that measure time at once.
+    /// How many cases that measure time at once, beside the others.
     pub timing_jobs: usize,
     /// Scenarios that are ready at once are done in the order of the suite, or shuffled under this seed.
     pub shuffle: Option<u64>,
@@ -120,19 +121,23 @@ pub fn survey<P: Judged>(
             trial.settle(stopped, listener);
         }
         let ready: Vec<Task> = trials.iter().enumerate().flat_map(|(index, trial)| trial.ready(index)).collect();
-        let (timing, quick): (Vec<Task>, Vec<Task>) = ready.into_iter().partition(|task| task.timing);
-        let (mut tasks, jobs) = if quick.is_empty() { (timing, options.timing_jobs) } else { (quick, options.jobs) };
-        if tasks.is_empty() {
+        let (mut timing, mut others): (Vec<Task>, Vec<Task>) = ready.into_iter().partition(|task| task.timing);
+        if timing.is_empty() && others.is_empty() {
             // One of each candidate at a time, so that what is seen again for one serves the next.
-            tasks = trials.iter().enumerate().filter_map(|(index, trial)| trial.everywhere(index)).collect();
+            others = trials.iter().enumerate().filter_map(|(index, trial)| trial.everywhere(index)).collect();
         }
-        if tasks.is_empty() {
+        if timing.is_empty() && others.is_empty() {
             break;
         }
-        if let Some(order) = &mut order {
-            order.shuffle(&mut tasks);
+        for tasks in [&mut timing, &mut others] {
+            match &mut order {
+                Some(order) => order.shuffle(tasks),
+                // What takes longest begins first, so that nobody waits for it alone at the end.
+                None => tasks.sort_by_key(|task| Reverse(trials[task.candidate].waits(task))),
+            }
         }
-        let done = lane::run(&tasks, jobs, |task| trials[task.candidate].perform(task, rig, listener));
+        let perform = |task: &Task| trials[task.candidate].perform(task, rig, listener);
+        let done = lane::beside((&timing, options.timing_jobs), (&others, options.jobs), perform);
         for (task, (reports, seen)) in done {
             let trial = &mut trials[task.candidate];
             trial.record(reports);

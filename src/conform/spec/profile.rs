@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -65,8 +66,13 @@ pub trait CaseDocument: Debug + Clone + PartialEq + Serialize + DeserializeOwned
         &[]
     }
 
-    /// Whether it must not share the machine with many others.
+    /// Whether it must not share the machine with many of its kind.
     fn measures_time(&self) -> bool;
+
+    /// How long it waits by itself, whoever is judged: a guess by which what takes long begins early.
+    fn waits(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// What is wrong with it that no schema can say, whatever else is in the suite.
     fn faults(&self) -> Vec<Diagnostic>;

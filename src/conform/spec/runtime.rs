@@ -1,17 +1,21 @@
 //! The runtime profile: anything that executes phases, by the runtime contract.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::{
-    Attestation, Case, CellWord, Column, Drive, Expectation, Manifest, ProfileName, Situation, Step, TimeMethod, plot,
+    Act, Attestation, Case, CellWord, Column, Drive, Expectation, Knob, Manifest, ProfileName, Situation, Step, TimeMethod, plot,
     situation,
 };
 use super::{CONTRACT_CASE, RUNTIME_MANIFEST};
 use super::{profile::CaseDocument, profile::Head, profile::ManifestDocument, profile::Profile};
 use crate::diag::Diagnostic;
 use crate::schema::Kind;
+
+/// The pause before a first retry where nobody shortens it, in milliseconds.
+const USUAL_PAUSE: u64 = 5_000;
 
 /// Runtimes, judged by the phases that they are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +80,17 @@ impl CaseDocument for Case {
         let waits = self.expect.iter().any(|it| matches!(it, Expectation::Backoff { .. }));
         // A story is held against a model for which it makes no difference that everything takes longer.
         waits || self.time != TimeMethod::Real && !self.is_story()
+    }
+
+    fn waits(&self) -> Duration {
+        let pause = self.knobs.get(&Knob::InitialBackoff).copied().unwrap_or(USUAL_PAUSE);
+        let acts = self.phases.values().flatten().flatten();
+        let millis = acts.map(|act| match act {
+            Act::Sleep(millis) => *millis,
+            Act::Exit(code) if *code == 1 => pause,
+            _ => 0,
+        });
+        Duration::from_millis(millis.sum())
     }
 
     fn faults(&self) -> Vec<Diagnostic> {

@@ -239,6 +239,30 @@ fn a_stopped_judge_says_what_it_did_not_come_to() {
 }
 
 #[test]
+fn what_was_cut_off_says_that_the_judge_was_stopped_and_blames_nobody() {
+    /// It is stopped in the middle of its first case.
+    struct CutOff(AtomicBool);
+    impl Rig for CutOff {
+        fn identify(&self, _: &Candidate) -> Identity {
+            Identity::default()
+        }
+        fn observe(&self, _: &Case, _: &Candidate) -> Observation {
+            self.0.store(true, Ordering::Relaxed);
+            Observation { rig_error: Some("interrupted".to_owned()), ..Observation::default() }
+        }
+        fn stopped(&self) -> bool {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+    let suite = suite();
+    let candidate = suite.candidate("it", &PathBuf::from("/nowhere")).expect("it is bundled");
+    let options = SurveyOptions { jobs: 1, timing_jobs: 1, ..SurveyOptions::default() };
+    let report = survey(&suite, &[candidate], &CutOff(AtomicBool::new(false)), &options, &|_| ()).remove(0);
+    let checks = &report.clauses[0].cases[0].checks;
+    assert_eq!((checks.len(), checks[0].outcome, checks[0].reason), (1, CouldNotRun, Reason::Stopped));
+}
+
+#[test]
 fn every_verdict_is_announced_once() {
     let suite = suite();
     let candidate = suite.candidate("it", &PathBuf::from("/nowhere")).expect("it is bundled");

@@ -1,6 +1,7 @@
 //! One candidate on its way through the suite: what is ready, what needs no run, and what was judged.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use super::again::{confirm, deserves_another};
 use super::{Listener, Progress, Rig};
@@ -102,12 +103,7 @@ impl<'a, P: Judged> Trial<'a, P> {
             return Some(Check::new(Outcome::NotApplicable, Reason::NotClaimed, expected, "it does not"));
         }
         if stopped {
-            return Some(Check::new(
-                Outcome::CouldNotRun,
-                Reason::Stopped,
-                "the case to be run",
-                "the judge was stopped",
-            ));
+            return Some(cut_off());
         }
         let needs = case.head().needs;
         let red: Vec<String> = needs
@@ -187,6 +183,11 @@ impl<'a, P: Judged> Trial<'a, P> {
         }
     }
 
+    /// How long a scenario waits by itself, however fast the runtime is.
+    pub(super) fn waits(&self, task: &Task) -> Duration {
+        self.suite.scene(task.leader).waits()
+    }
+
     /// Does a scenario and judges its cases; once more when one of them is red.
     pub(super) fn perform(&self, task: &Task, rig: &dyn Rig<P>, listener: Listener<'_>) -> lane::Done<P::Seen> {
         let leader = self.suite.scene(task.leader);
@@ -198,6 +199,11 @@ impl<'a, P: Judged> Trial<'a, P> {
         let begun = clock::now();
         let first = lane::guarded(|| rig.observe(leader, self.candidate));
         let mut judged: Vec<(usize, Vec<Check>)> = task.cases.iter().map(|it| (*it, self.judge(*it, &first))).collect();
+        if rig.stopped() {
+            // What was not seen to its end says nothing against the runtime, nor against the judge.
+            let is_red = |checks: &[Check]| checks.iter().any(|check| !check.outcome.is_green());
+            judged.iter_mut().filter(|(_, checks)| is_red(checks)).for_each(|(_, checks)| *checks = vec![cut_off()]);
+        }
         let mut second = None;
         if !rig.stopped() && judged.iter().any(|(_, checks)| deserves_another(checks)) {
             let second = second.insert(lane::guarded(|| rig.observe(leader, self.candidate)));
@@ -238,6 +244,11 @@ impl<'a, P: Judged> Trial<'a, P> {
             self.judged.insert(index, report);
         }
     }
+}
+
+/// Of a case that the judge was stopped before or in.
+fn cut_off() -> Check {
+    Check::new(Outcome::CouldNotRun, Reason::Stopped, "the case to be run", "the judge was stopped")
 }
 
 /// The report of a case that was not run.
