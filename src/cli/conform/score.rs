@@ -132,7 +132,7 @@ fn measured<P: Judged>(
 
 /// How many scenarios at once, and of these that measure time. Runtimes and agents alike mostly wait.
 pub(super) fn jobs(asked: Option<NonZero<usize>>) -> (usize, usize) {
-    (asked.map_or(cores() * 2, NonZero::get), (cores() / 2).max(1))
+    (asked.map_or(cores() * 2, NonZero::get), cores())
 }
 
 fn cores() -> usize {

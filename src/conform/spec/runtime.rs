@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{
-    Act, Attestation, Case, CellWord, Column, Drive, Expectation, Knob, Manifest, ProfileName, Situation, Step, TimeMethod, plot,
-    situation,
+    Act, Attestation, Case, CellWord, Column, Drive, Expectation, Knob, Manifest, ProfileName, Situation, Step,
+    TimeMethod, plot, situation,
 };
 use super::{CONTRACT_CASE, RUNTIME_MANIFEST};
 use super::{profile::CaseDocument, profile::Head, profile::ManifestDocument, profile::Profile};

@@ -105,6 +105,7 @@ type Clauses = &'static [(Cause, &'static [&'static str])];
 const CALLS: &[(Deed, Clauses)] = &[
     (Deed::NoReport, &[(Cause::Blocked, &["EXIT-010"]), (Cause::Unknown, &["EXIT-014"])]),
     (Deed::EndsWrong, &[(Cause::Blocked, &["EXIT-019"])]),
+    (Deed::NamesAnother, &[(Cause::Unknown, &["EXIT-015"])]),
     (Deed::BreaksDown, &[(Cause::Unknown, &["EXIT-013"])]),
     (
         Deed::TellsNobody,

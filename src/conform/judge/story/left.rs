@@ -33,6 +33,13 @@ impl Ending {
         };
         Some(Self { phase, may_say, found: attempt.checkpoints.get(&format!("{phase}.yaml")).cloned() })
     }
+
+    /// The time of the run was over before the phase could be started again: it ended with 1, or it was given up.
+    pub(super) fn is_out_of_time(&mut self) {
+        if self.may_say == [1] {
+            self.may_say = &[1, 2];
+        }
+    }
 }
 
 impl Walk {

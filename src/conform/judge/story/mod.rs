@@ -17,6 +17,7 @@ mod shrink;
 mod state;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 pub use broken::Broken;
 pub use guide::Guide;

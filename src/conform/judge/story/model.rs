@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::left::Ending;
 use super::script::{Supplied, acts};
+use super::turn::{Turn, trigger, unstartable};
 use crate::conform::observe::{AttemptSeen, FileSeen, Observation, ProcessEnd, StepSeen};
 use crate::conform::spec::draw::Script;
 use crate::conform::spec::plot::HARD_LIMIT;
@@ -54,37 +55,6 @@ const MOST_AUDITS: u32 = 4;
 const FEWEST_AUDITS: u32 = 3;
 /// How often a context is full, by what its phase says, before a human must have been called.
 const MOST_FULL: usize = 3;
-
-/// What may come next.
-#[derive(Debug, Clone, PartialEq)]
-struct Turn {
-    /// The phases of which one may start.
-    may_start: Vec<Phase>,
-    /// Whether the runtime may end instead.
-    may_end: bool,
-    rule: Rule,
-    /// The rule that is broken by starting this phase, where it is another one.
-    not: Option<(Phase, Rule)>,
-}
-
-impl Turn {
-    fn must_start(phase: Phase, rule: Rule) -> Self {
-        Self { may_start: vec![phase], may_end: false, rule, not: None }
-    }
-
-    fn must_end(rule: Rule) -> Self {
-        Self { may_start: Vec::new(), may_end: true, rule, not: None }
-    }
-
-    fn in_words(&self) -> String {
-        let phases: Vec<&str> = self.may_start.iter().map(|phase| phase.as_str()).collect();
-        match (phases.is_empty(), self.may_end) {
-            (true, _) => "no phase to start".to_owned(),
-            (false, true) => format!("{} to start, or the runtime to end", phases.join(" or ")),
-            (false, false) => format!("{} to start", phases.join(" or ")),
-        }
-    }
-}
 
 /// Why the runtime stood still at the end of a step.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -462,10 +432,14 @@ impl Walk {
             // A finished run stays finished; what a refusal leaves is not known.
             return self.next().is_none().then(|| self.finished());
         };
+        if let Some(ending) = self.ending.as_mut().filter(|_| is_over) {
+            ending.is_out_of_time();
+        }
         self.left(number, seen, last)?;
         let is_exhausted =
             plan.unstartable.is_none() && self.failed.1 > 0 && turn.not == Some((last, Rule::StopsRetrying));
-        if is_exhausted || plan.unstartable.is_none() && turn.rule == Rule::RemediationEnds {
+        let is_used_up = is_exhausted || plan.unstartable.is_none() && turn.rule == Rule::RemediationEnds;
+        if is_used_up && !is_over {
             self.exhausted(number, seen, last)?;
         }
         if self.open.is_none() && self.next().is_none() {
@@ -502,26 +476,5 @@ impl Walk {
         observed: String,
     ) {
         self.findings.push(Finding { rule, kept, step, at, expected, observed });
-    }
-}
-
-/// The same turn where a phase that might start now cannot.
-fn unstartable(plan: &Drive, turn: Turn) -> Turn {
-    let meant: Option<Phase> = plan.unstartable.as_ref().and_then(|phase| phase.parse().ok());
-    let Some(phase) = meant.filter(|phase| turn.may_start.contains(phase)) else { return turn };
-    let may_start: Vec<Phase> = turn.may_start.into_iter().filter(|other| *other != phase).collect();
-    if may_start.is_empty() {
-        return Turn::must_end(Rule::UnstartableHalts);
-    }
-    Turn { may_start, may_end: true, ..turn }
-}
-
-/// What the report says when a human is called by this rule.
-fn trigger(rule: Rule) -> Option<&'static str> {
-    match rule {
-        Rule::HaltCalls => Some("manual"),
-        Rule::OverflowCalls => Some("context_overflow"),
-        Rule::TimeCalls => Some("timeout"),
-        _ => None,
     }
 }

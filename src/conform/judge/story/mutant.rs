@@ -83,6 +83,8 @@ vocabulary! {
         EndsWrong = "ends-wrong",
         /// It calls a human and tells nobody.
         TellsNobody = "tells-nobody",
+        /// It tells of another exit code than the phase ended with.
+        NamesAnother = "names-another",
         /// It prints what its language does when a program breaks down.
         BreaksDown = "breaks-down",
         /// The document lacks the field.

@@ -123,7 +123,10 @@ impl Player {
             document["state"]["last_checkpoint"] = older.clone();
         }
         let told = match self.unknown_code(cause, phase) {
-            Some(code) => format!("{phase} needs a human: {trigger}, unknown exit code {code}"),
+            Some(code) => {
+                let told = code + i32::from(self.does(Deed::NamesAnother, cause, phase));
+                format!("{phase} needs a human: {trigger}, unknown exit code {told}")
+            }
             None => format!("{phase} needs a human: {trigger}"),
         };
         let says = (!self.does(Deed::TellsNobody, cause, phase)).then_some(told);
