@@ -131,7 +131,9 @@ fn is_meddled_with(case: &Case, number: usize) -> bool {
     let before = case.steps.iter().take(number + 1);
     let meddles = |step: &Step| match step {
         Step::Write { .. } | Step::Delete(_) | Step::Edit { .. } => true,
-        Step::Run(drive) | Step::Resume(drive) => drive.kill_during.is_some() || drive.kill_at_checkpoint.is_some(),
+        Step::Run(drive) | Step::Resume(drive) => {
+            [&drive.kill_during, &drive.kill_after, &drive.kill_at_checkpoint].into_iter().any(Option::is_some)
+        }
         _ => false,
     };
     laid || before.into_iter().any(meddles)

@@ -203,7 +203,8 @@ impl Reproducer<'_> {
         let verb = |name: &str, verb: Option<&Argv>, drive: &Drive, action: &str| match verb {
             None => format!("show 'the manifest has no {name}'"),
             Some(verb) => {
-                let (how, phase) = match (&drive.kill_during, &drive.halt_during) {
+                let (how, phase) = match (drive.kill_during.as_ref().or(drive.kill_after.as_ref()), &drive.halt_during)
+                {
                     (Some(phase), _) => ("kill", phase.as_str()),
                     (None, Some(phase)) => ("halt", phase.as_str()),
                     (None, None) => ("''", "''"),

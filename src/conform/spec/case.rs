@@ -215,6 +215,9 @@ pub struct Drive {
     /// SIGKILL to the runtime's own process while this phase runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kill_during: Option<String>,
+    /// SIGKILL to the runtime's own process when an attempt of this phase is over and the runtime has had time to notice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kill_after: Option<String>,
     /// SIGKILL to the runtime's own process as soon as there is anything where this phase's checkpoint belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kill_at_checkpoint: Option<String>,

@@ -121,6 +121,7 @@ fn filled_step(step: &Step, drawn: &BTreeMap<String, Value>) -> Step {
     let text = |template: &str| names::text(drawn, template);
     let drive = |drive: &Drive| Drive {
         kill_during: drive.kill_during.as_deref().map(text),
+        kill_after: drive.kill_after.as_deref().map(text),
         kill_at_checkpoint: drive.kill_at_checkpoint.as_deref().map(text),
         halt_during: drive.halt_during.as_deref().map(text),
         unstartable: drive.unstartable.as_deref().map(text),

@@ -58,16 +58,17 @@ pub(super) struct Stage {
     pub(super) record: Mutex<Record>,
     /// Whether the runtime's `halt` has answered in this step.
     pub(super) halted: watch::Sender<bool>,
-    /// Told of every attempt that has done all but its last or its waiting.
+    /// Told of how far every attempt has come.
     pub(super) reached: UnboundedSender<Reached>,
 }
 
-/// An attempt has done all but its last act, or begins to wait.
+/// How far an attempt of a phase has come.
 #[derive(Debug)]
-pub(super) struct Reached {
-    pub(super) phase: String,
-    /// Whether it does nothing any more until somebody ends it.
-    pub(super) hangs: bool,
+pub(super) enum Reached {
+    /// It has done all but its last act, or begins to wait; `hangs` when it does nothing any more until somebody ends it.
+    LastAct { phase: String, hangs: bool },
+    /// It is over, and the runtime has had time to notice.
+    Over { phase: String },
 }
 
 impl Stage {
@@ -141,7 +142,16 @@ impl Stage {
         // An error means that the probe is gone in the middle of an act, which its end below says as well.
         let _ = self.play(attempt, &phase, &mut probe).await;
         probe.gone().await;
-        self.record().end(attempt);
+        let step = {
+            let mut record = self.record();
+            record.end(attempt);
+            record.step
+        };
+        sleep(self.poll() * SETTLED_POLLS).await;
+        if self.record().step == step {
+            // Nobody listens when the step is over already.
+            let _ = self.reached.send(Reached::Over { phase });
+        }
     }
 
     /// A line for this one probe, which it is handed over the socket that everybody can connect to: whoever holds it in a way
@@ -190,9 +200,10 @@ impl Stage {
             if waits_or_ends && !announced {
                 announced = true;
                 // Nobody listens when the step is over already.
-                let _ = self
-                    .reached
-                    .send(Reached { phase: phase.to_owned(), hangs: matches!(act, Act::Hang | Act::UntilHalted) });
+                let _ = self.reached.send(Reached::LastAct {
+                    phase: phase.to_owned(),
+                    hangs: matches!(act, Act::Hang | Act::UntilHalted),
+                });
             }
             if matches!(act, Act::Exit(_) | Act::Die(_) | Act::Hang) {
                 self.still_speaks(probe);

@@ -94,17 +94,21 @@ impl Watch<'_> {
                     self.last_words().await;
                     return halted(halting).await.unwrap_or(end);
                 }
-                Some(Reached { phase, hangs }) = self.reached.recv() => {
-                    let is_killed = plan.kill_during.as_ref() == Some(&phase);
-                    let is_halted = plan.halt_during.as_ref() == Some(&phase);
-                    if is_killed {
-                        work.kill();
-                    }
-                    if is_halted && halting.is_none() {
-                        halting = self.halt.take().map(|way| work::halt(way, self.adapter, self.budget, self.stage));
-                    }
-                    if hangs && !is_killed && !is_halted && self.met_in.contains(&phase) {
-                        break Cut::Hangs;
+                Some(reached) = self.reached.recv() => match reached {
+                    Reached::Over { phase } if plan.kill_after.as_ref() == Some(&phase) => work.kill(),
+                    Reached::Over { .. } => {}
+                    Reached::LastAct { phase, hangs } => {
+                        let is_killed = plan.kill_during.as_ref() == Some(&phase);
+                        let is_halted = plan.halt_during.as_ref() == Some(&phase);
+                        if is_killed {
+                            work.kill();
+                        }
+                        if is_halted && halting.is_none() {
+                            halting = self.halt.take().map(|way| work::halt(way, self.adapter, self.budget, self.stage));
+                        }
+                        if hangs && !is_killed && !is_halted && self.met_in.contains(&phase) {
+                            break Cut::Hangs;
+                        }
                     }
                 },
                 _ = ticks.tick() => {
