@@ -121,3 +121,88 @@ fn is_ignored(signal: Signal) -> bool {
     let mask = u64::from_str_radix(mask.trim(), 16).expect("a number");
     mask >> (signal.as_raw() - 1) & 1 == 1
 }
+
+/// A workspace in which a checkpoint is a link to a file outside, which holds a secret, and that file.
+fn leading_out() -> (tempfile::TempDir, std::path::PathBuf) {
+    let place = tempfile::tempdir().expect("a folder");
+    let (inside, outside) = (place.path().join("inside/.loa-checkpoint"), place.path().join("outside"));
+    for folder in [&inside, &outside] {
+        fs::create_dir_all(folder).expect("a folder");
+    }
+    fs::write(outside.join("secret.yaml"), format!("{GOOD}exit_code: \"0\"\ntoken: very-secret\n")).expect("a file");
+    fs::write(inside.join("design.yaml"), GOOD).expect("a file");
+    symlink("../../outside/secret.yaml", inside.join("audit.yaml")).expect("a link");
+    symlink("design.yaml", inside.join("same.yaml")).expect("a link");
+    symlink("../outside", place.path().join("inside/elsewhere")).expect("a link");
+    let workspace = place.path().join("inside");
+    (place, workspace)
+}
+
+#[test]
+fn a_link_that_leads_out_is_read_only_where_that_is_asked_for() {
+    let (place, workspace) = leading_out();
+    let secret = place.path().join("outside/secret.yaml");
+    let before = fs::read(&secret).expect("there");
+    let absolute = workspace.join(".loa-checkpoint");
+    let absolute = absolute.to_str().expect("UTF-8");
+    for words in [
+        &[".loa-checkpoint"][..],
+        &[absolute],
+        &["elsewhere"],
+        &["checkpoint", "elsewhere/secret.yaml"],
+        &["checkpoint", ".loa-checkpoint/audit.yaml", "--fix"],
+        &["checkpoint", ".loa-checkpoint/a*.yaml", "--diff"],
+        &["checkpoint", "**/secret.yaml"],
+    ] {
+        let output = run(&workspace, words).code(66).stderr(contains("that leads out of")).get_output().clone();
+        for text in [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("UTF-8")) {
+            assert!(!text.contains("very-secret"), "{words:?}: {text}");
+        }
+    }
+    assert_eq!(fs::read(&secret).expect("there"), before);
+    run(&workspace, &["checkpoint", ".loa-checkpoint/same.yaml"]).code(0);
+    run(&workspace, &["checkpoint", ".loa-checkpoint/audit.yaml", "--follow"]).code(1);
+}
+
+#[test]
+fn an_artifact_behind_a_link_that_leads_out_is_not_looked_at() {
+    let (_place, workspace) = leading_out();
+    let artifacts = "artifacts:\n  - {path: elsewhere/secret.yaml, action: created, size_bytes: 1}\n  - \
+                     {path: .loa-checkpoint/design.yaml, action: created, size_bytes: 1}\n";
+    fs::remove_file(workspace.join(".loa-checkpoint/audit.yaml")).expect("removed");
+    fs::remove_file(workspace.join(".loa-checkpoint/same.yaml")).expect("removed");
+    fs::write(workspace.join(".loa-checkpoint/design.yaml"), format!("{GOOD}{artifacts}")).expect("a file");
+    run(&workspace, &[".loa-checkpoint"]).stdout(
+        contains("`.loa-checkpoint/design.yaml` has another size").and(contains("elsewhere/secret.yaml` has").not()),
+    );
+}
+
+#[test]
+fn what_is_mended_keeps_its_mode_and_its_owner() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let folder = folder();
+    let path = folder.path().join(".loa-checkpoint/design.yaml");
+    for mode in [0o640, 0o755, 0o444] {
+        let _ = fs::remove_file(&path);
+        fs::write(&path, GOOD.replace("exit_code: 0", "exit_code: \"0\"")).expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("set");
+        // Only root can give a file away; for everybody else the owner is our own.
+        let _ = chown(&path, Some(12_345), Some(12_345));
+        let before = fs::metadata(&path).expect("there");
+        run(folder.path(), &["checkpoint", ".loa-checkpoint/design.yaml", "--fix"]).code(0);
+        let after = fs::metadata(&path).expect("there");
+        assert_ne!(before.ino(), after.ino(), "it was mended");
+        let of = |about: &fs::Metadata| (about.mode(), about.uid(), about.gid());
+        assert_eq!(of(&before), of(&after));
+    }
+}
+
+#[test]
+fn a_list_without_an_end_and_one_that_is_no_text_are_refused() {
+    let folder = folder();
+    run(folder.path(), &["auto", "@/dev/zero"]).code(66).stderr(contains("neither a file nor a pipe"));
+    fs::write(folder.path().join("list"), b"a\xff.yaml\n").expect("a file");
+    run(folder.path(), &["auto", "@list"]).code(66).stderr(contains("failed to read `list`"));
+    pipe(&folder.path().join(".loa-checkpoint/pipe.yaml"));
+    run(folder.path(), &["checkpoint", ".loa-checkpoint/*.yaml"]).code(66).stderr(contains("pipe.yaml` is a pipe"));
+}

@@ -50,6 +50,13 @@ pub fn is_inside(folder: &Path, relative: &Path) -> bool {
     real(folder).zip(real(&folder.join(relative))).is_some_and(|(folder, place)| place.starts_with(folder))
 }
 
+/// Whether a link leads from what this names below a folder to somewhere else; not where nothing is there.
+#[must_use]
+pub fn leads_out(folder: &Path, relative: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    real(folder).zip(real(&folder.join(relative))).is_some_and(|(folder, place)| !place.starts_with(folder))
+}
+
 fn open_regular(folder: &Path, relative: &Path) -> io::Result<File> {
     let refused = |reason: &str| io::Error::new(io::ErrorKind::InvalidInput, reason.to_owned());
     let folder = std::fs::canonicalize(folder)?;
@@ -102,6 +109,19 @@ pub fn files(root: &Path, folder: &Path, left_out: &[&str], most: usize) -> Resu
 mod tests {
     use super::super::files::Privacy;
     use super::*;
+
+    #[test]
+    fn a_link_that_leads_out_is_told_from_one_that_stays() {
+        let place = tempfile::tempdir().expect("a folder");
+        let root = place.path().join("workspace");
+        files::ensure_folder(&root.join("sub")).expect("made");
+        for (to, name) in [("..", "up"), ("sub", "stays"), ("nowhere", "dangling")] {
+            std::os::unix::fs::symlink(to, root.join(name)).expect("linked");
+        }
+        for (name, leads) in [("up", true), ("stays", false), ("sub", false), ("dangling", false), ("none", false)] {
+            assert_eq!(leads_out(&root, Path::new(name)), leads, "{name}");
+        }
+    }
 
     #[test]
     fn no_link_leads_out_and_nothing_but_a_regular_file_is_read() {

@@ -29,7 +29,7 @@ pub struct FileError {
 }
 
 impl FileError {
-    fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(super) fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self { action, path: path.to_path_buf(), source }
     }
 
@@ -108,7 +108,7 @@ pub fn create_durably(path: &Path, content: &[u8], privacy: Privacy) -> Result<(
 }
 
 /// The content under a temporary name beside the file, not synced yet.
-fn unfinished(path: &Path, content: &[u8], privacy: Privacy) -> Result<NamedTempFile, FileError> {
+pub(super) fn unfinished(path: &Path, content: &[u8], privacy: Privacy) -> Result<NamedTempFile, FileError> {
     let failed = || FileError::at("write", path);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut file = Builder::new()
@@ -522,11 +522,11 @@ fn sync_file(path: &Path) -> Result<(), FileError> {
     }
 }
 
-fn folder_of(path: &Path) -> &Path {
+pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn sync_folder(folder: &Path) -> Result<(), FileError> {
+pub(super) fn sync_folder(folder: &Path) -> Result<(), FileError> {
     File::open(folder).and_then(|open| open.sync_all()).map_err(FileError::at("sync", folder))
 }
 

@@ -33,6 +33,9 @@ pub(super) struct Flags {
     /// Show what --fix would do, and do nothing
     #[arg(long, global = true)]
     pub(super) diff: bool,
+    /// Also read links that lead out of the working folder, or out of the folder that was named
+    #[arg(long, global = true)]
+    pub(super) follow: bool,
     /// Change a limit under which documents are read: depth, nodes, bytes or aliases
     #[arg(long = "limit", global = true, value_name = "NAME=N", value_parser = limit)]
     pub(super) limits: Vec<(Limit, u64)>,

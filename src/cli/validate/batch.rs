@@ -41,6 +41,7 @@ fn shared(path: &Utf8Path) -> Option<&Utf8Path> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::expand::Met;
     use super::*;
 
     #[test]
@@ -56,7 +57,8 @@ mod tests {
             // Each reaches into the other.
             (&[IN, "1", OTHER, IN, "2", OTHER, "3"], &[6, 1]),
         ] {
-            let inputs: Vec<Input> = paths.iter().map(|path| Input { path: (*path).into(), named: true }).collect();
+            let inputs: Vec<Input> =
+                paths.iter().map(|path| Input { path: (*path).into(), met: Met::Named, root: None }).collect();
             let batches = of_at_least(2, &inputs);
             assert_eq!(batches.iter().map(Range::len).collect::<Vec<_>>(), lengths, "{paths:?}");
             assert_eq!(batches.into_iter().flatten().collect::<Vec<_>>(), (0..paths.len()).collect::<Vec<_>>());

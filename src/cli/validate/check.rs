@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 
 use super::checkers::Checkers;
-use super::expand::Input;
+use super::expand::{Input, Met};
 use super::input::{Unreadable, read};
 use super::mend::{Mended, mend};
 use crate::diag::{Budget, Diagnostic, Document, Format};
@@ -48,12 +48,14 @@ pub(super) struct Look<'a> {
     pub(super) stdin_name: Option<&'a str>,
     /// Whether to mend.
     pub(super) mends: bool,
+    /// Whether links are followed wherever they lead.
+    pub(super) follows: bool,
 }
 
 impl Look<'_> {
     /// Reads and checks one file.
     pub(super) fn at(&self, input: &Input) -> Looked {
-        let bytes = match read(input, &self.budget) {
+        let bytes = match read(input, &self.budget, self.follows) {
             Ok(bytes) => bytes,
             Err(error) => return Looked::Unreadable(error),
         };
@@ -64,7 +66,7 @@ impl Look<'_> {
             Some(kind) => (kind, None),
             None => match self.recognised(path, &bytes) {
                 Ok((kind, why)) => (kind.name(), Some(why)),
-                Err(finding) if input.named || lies_among_checkpoints(path) => {
+                Err(finding) if input.met != Met::Walked || lies_among_checkpoints(path) => {
                     return Looked::Checked(Box::new(unknown(name, bytes, *finding)));
                 }
                 Err(_) => return Looked::Passed,

@@ -1,21 +1,49 @@
 //! From what the command line names to single files: lists, patterns, folders.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::PathBuf;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 
-use super::input::Unreadable;
+use super::input::{self, Unreadable};
 use crate::cli::{ExitStatus, Failure};
+use crate::diag::Budget;
 
 /// One thing to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Input {
     /// Where it is read from; `-` is standard input.
     pub(super) path: Utf8PathBuf,
-    /// Whether somebody named it; otherwise it was met on a walk, and may be anything.
-    pub(super) named: bool,
+    /// How it came here.
+    pub(super) met: Met,
+    /// The folder that no link may lead out of; none for what is no file of anybody's.
+    pub(super) root: Option<Utf8PathBuf>,
+}
+
+/// How something to look at was met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Met {
+    /// Somebody named it.
+    Named,
+    /// A pattern names it among others.
+    Matched,
+    /// It lies in a folder, and may be anything.
+    Walked,
+}
+
+/// The folder that no link below may lead out of: the working folder, or what was named where that lies elsewhere.
+fn root_of(named: &Utf8Path, is_folder: bool) -> Option<Utf8PathBuf> {
+    let is_inside = |part| matches!(part, Utf8Component::Normal(_) | Utf8Component::CurDir);
+    if named.components().all(is_inside) {
+        return Some(".".into());
+    }
+    // What the shell opened for us.
+    if named == "-" || named == "/dev/stdin" || named.starts_with("/dev/fd") {
+        return None;
+    }
+    let folder = if is_folder { Some(named) } else { named.parent() };
+    folder.map(|folder| if folder == "" { ".".into() } else { folder.to_owned() })
 }
 
 /// What there is to look at, in the order of the command line, and what cannot be.
@@ -48,9 +76,10 @@ impl Expanded {
             return self.pattern(word, walk);
         }
         if walk && word != "-" && path.is_dir() {
-            return self.folder(path);
+            return self.folder(path, root_of(path, true).as_deref());
         }
-        self.inputs.push(Input { path: path.to_owned(), named: true });
+        let root = root_of(path, false).filter(|_| word != "-");
+        self.inputs.push(Input { path: path.to_owned(), met: Met::Named, root });
     }
 
     fn pattern(&mut self, pattern: &str, walk: bool) {
@@ -60,6 +89,10 @@ impl Expanded {
                 return self.unreadable.push(Unreadable::Pattern { path: pattern.into(), why: error.to_string() });
             }
         };
+        // The folders before the first sign of a pattern are named.
+        let is_plain = |part: &Utf8Component<'_>| !part.as_str().contains(['*', '?', '[']);
+        let base: Utf8PathBuf = Utf8Path::new(pattern).components().take_while(is_plain).collect();
+        let root = root_of(&base, true);
         let before = (self.inputs.len(), self.unreadable.len());
         // The library sorts what it finds.
         for path in paths {
@@ -72,8 +105,10 @@ impl Expanded {
                 }
             };
             match self.text(path).filter(|path| shows(pattern, path)) {
-                Some(path) if !path.is_dir() => self.inputs.push(Input { path, named: true }),
-                Some(path) if walk => self.folder(&path),
+                Some(path) if !path.is_dir() => {
+                    self.inputs.push(Input { path, met: Met::Matched, root: root.clone() });
+                }
+                Some(path) if walk => self.folder(&path, root.as_deref()),
                 _ => {}
             }
         }
@@ -83,7 +118,7 @@ impl Expanded {
     }
 
     /// Every document below a folder, sorted. Links to folders are not followed, so that no walk is endless.
-    fn folder(&mut self, folder: &Utf8Path) {
+    fn folder(&mut self, folder: &Utf8Path, root: Option<&Utf8Path>) {
         let failed = |source| Unreadable::Failed { path: folder.to_owned(), source };
         let mut paths = match fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<fs::DirEntry>>>) {
             Ok(entries) => entries.iter().map(fs::DirEntry::path).collect::<Vec<_>>(),
@@ -98,11 +133,15 @@ impl Expanded {
                     && !passed_over
                     && let Some(path) = self.text(path)
                 {
-                    self.folder(&path);
+                    self.folder(&path, root);
                 }
             } else if path.extension().is_some_and(|ending| DOCUMENTS.iter().any(|one| ending == *one)) {
                 let path = self.text(path);
-                self.inputs.extend(path.map(|path| Input { path, named: false }));
+                self.inputs.extend(path.map(|path| Input {
+                    path,
+                    met: Met::Walked,
+                    root: root.map(Utf8Path::to_owned),
+                }));
             }
         }
     }
@@ -133,15 +172,20 @@ const DOCUMENTS: [&str; 4] = ["yaml", "yml", "json", "jsonl"];
 fn listed(list: &str) -> Result<Vec<String>, Failure> {
     /// Far more than anybody lists.
     const LARGEST: u64 = 64 << 20;
-    let mut text = String::new();
-    let read = match list {
-        "-" => io::stdin().lock().take(LARGEST).read_to_string(&mut text),
-        list => fs::File::open(list).and_then(|file| file.take(LARGEST).read_to_string(&mut text)),
-    };
-    read.map_err(|source| {
-        let error = Unreadable::Failed { path: list.into(), source };
+    let budget = Budget { bytes: LARGEST, ..Budget::default() };
+    let failed = |error: Unreadable| {
         Failure::new(ExitStatus::NoInput, error).hint("@FILE reads names of files, one a line; @- reads standard input")
-    })?;
+    };
+    let input = Input { path: list.into(), met: Met::Named, root: None };
+    let bytes = input::read(&input, &budget, true).map_err(failed)?;
+    let refused = |why: String| {
+        let source = io::Error::new(io::ErrorKind::InvalidData, why);
+        failed(Unreadable::Failed { path: list.into(), source })
+    };
+    if bytes.len() as u64 > LARGEST {
+        return Err(refused(format!("it is longer than {LARGEST} bytes")));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| refused(error.to_string()))?;
     let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'));
     Ok(lines.map(str::to_owned).collect())
 }

@@ -3,12 +3,14 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
+use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::expand::Input;
+use super::expand::{Input, Met};
 use crate::diag::Budget;
 use crate::diag::render::harmless;
+use crate::system::pipe;
 
 /// A file that could not be read at all, which is no finding about a document.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +27,8 @@ pub(super) enum Unreadable {
     NoMatch { path: Utf8PathBuf },
     #[error("`{}` is no pattern: {why}", harmless(path.as_str()))]
     Pattern { path: Utf8PathBuf, why: String },
+    #[error("`{}` is a link that leads out of `{}`, to `{}`", harmless(path.as_str()), harmless(root.as_str()), harmless(to))]
+    LeadsOut { path: Utf8PathBuf, root: Utf8PathBuf, to: String },
     #[error("the name of `{}` is no UTF-8", harmless(path.as_str()))]
     NoText { path: Utf8PathBuf },
     #[error("failed to read `{}`", harmless(path.as_str()))]
@@ -41,6 +45,7 @@ impl Unreadable {
             | Self::NoMatch { path }
             | Self::Pattern { path, .. }
             | Self::NoText { path }
+            | Self::LeadsOut { path, .. }
             | Self::Failed { path, .. } => path,
         }
     }
@@ -58,6 +63,7 @@ impl Unreadable {
             Self::Failed { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Some("paths are relative to the folder in which the program runs".to_owned())
             }
+            Self::LeadsOut { .. } => Some("`--follow` reads what it leads to all the same".to_owned()),
             Self::NoText { .. } => Some("rename it; its bytes that are no UTF-8 are shown as U+FFFD".to_owned()),
             Self::Pipe { .. } => Some("a pipe is read where it is named, and passed over in a folder".to_owned()),
             Self::Device { .. } | Self::Pattern { .. } | Self::Failed { .. } => None,
@@ -65,8 +71,12 @@ impl Unreadable {
     }
 }
 
-/// Reads a file, or standard input, up to one byte more than a document may have.
-pub(super) fn read(input: &Input, budget: &Budget) -> Result<Vec<u8>, Unreadable> {
+/// How long a pipe that was named may be silent.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Reads a file, or standard input, up to one byte more than a document may have. A link that leads out of the input's root is
+/// read only where links are followed.
+pub(super) fn read(input: &Input, budget: &Budget, follows: bool) -> Result<Vec<u8>, Unreadable> {
     let path = &input.path;
     let failed = |source| Unreadable::Failed { path: path.clone(), source };
     let most = budget.bytes.saturating_add(1);
@@ -77,10 +87,12 @@ pub(super) fn read(input: &Input, budget: &Budget) -> Result<Vec<u8>, Unreadable
     }
     let about = path.metadata().map_err(failed)?;
     match about.file_type() {
-        kind if kind.is_file() => {}
+        kind if kind.is_file() => stays_inside(input, follows)?,
         kind if kind.is_dir() => return Err(Unreadable::Folder { path: path.clone() }),
         // A shell's `<(…)` is a pipe. One that was met on a walk may have nobody who ever writes to it.
-        kind if kind.is_fifo() && input.named => {}
+        kind if kind.is_fifo() && input.met == Met::Named => {
+            return pipe::read(path.as_std_path(), most, PATIENCE).map_err(failed);
+        }
         kind if kind.is_fifo() => return Err(Unreadable::Pipe { path: path.clone() }),
         // A device or a socket has no end or no beginning.
         _ => return Err(Unreadable::Device { path: path.clone() }),
@@ -90,4 +102,17 @@ pub(super) fn read(input: &Input, budget: &Budget) -> Result<Vec<u8>, Unreadable
     let mut bytes = Vec::with_capacity(size + 1);
     File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)).map_err(failed)?;
     Ok(bytes)
+}
+
+/// Refuses a link that leads out of where the input belongs.
+fn stays_inside(input: &Input, follows: bool) -> Result<(), Unreadable> {
+    let path = &input.path;
+    let Some(root) = input.root.as_ref().filter(|_| !follows) else { return Ok(()) };
+    let real =
+        |path: &Utf8Path| path.canonicalize().map_err(|source| Unreadable::Failed { path: path.to_owned(), source });
+    let to = real(path)?;
+    if to.starts_with(real(root)?) {
+        return Ok(());
+    }
+    Err(Unreadable::LeadsOut { path: path.clone(), root: root.clone(), to: to.to_string_lossy().into_owned() })
 }

@@ -1,7 +1,6 @@
 //! Mending what is safe to mend.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use camino::Utf8Path;
 use similar::TextDiff;
@@ -14,7 +13,6 @@ use crate::cli::{ExitStatus, Failure};
 use crate::diag::render::harmless;
 use crate::diag::{Budget, Diagnostic, Edit, Fix};
 use crate::schema::Checker;
-use crate::system::files::Privacy;
 
 /// A file with everything mended that is safe to mend.
 #[derive(Debug)]
@@ -80,14 +78,11 @@ impl Mended {
         diff.unified_diff().context_radius(2).header(&format!("a/{name}"), &format!("b/{name}")).to_string()
     }
 
-    /// Puts the mended text into the file's place, whole, and as private as it was.
+    /// Puts the mended text into the file's place.
     fn write(&self, path: &Utf8Path) -> Result<(), Failure> {
         // The file that a link leads to is mended, and the link stays one.
         let path = fs::canonicalize(path).map_err(|error| Failure::new(ExitStatus::WriteFailed, error))?;
-        // Six bits for the group and the others.
-        let mode = fs::metadata(&path).map_or(0o644, |about| about.permissions().mode());
-        let privacy = if mode.trailing_zeros() >= 6 { Privacy::Private } else { Privacy::Shared };
-        write::whole(&path, self.text.as_bytes(), privacy)
+        write::in_place(&path, self.text.as_bytes())
     }
 }
 

@@ -44,6 +44,7 @@ fn check_all(kinds: &[Kind], kind: Option<&str>, words: &[String], flags: &Flags
         budget: budget(flags),
         stdin_name: flags.stdin_name.as_deref(),
         mends: flags.fix || flags.diff,
+        follows: flags.follow,
     };
     let mut teller = Teller::new(flags);
     for error in expanded.unreadable {

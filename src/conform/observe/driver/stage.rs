@@ -31,6 +31,8 @@ use crate::system::{clock, files, process, scratch};
 
 /// How often a reaction is looked for.
 const LOOK: Duration = Duration::from_millis(5);
+/// So many polls after the end of an attempt the runtime has noticed it.
+const NOTICED_POLLS: u32 = 2;
 /// The shortest silence after a reaction that counts as its end.
 const SHORTEST_SILENCE: Duration = Duration::from_millis(20);
 
@@ -147,7 +149,7 @@ impl Stage {
             record.end(attempt);
             record.step
         };
-        sleep(self.poll() * SETTLED_POLLS).await;
+        sleep(self.poll() * NOTICED_POLLS).await;
         if self.record().step == step {
             // Nobody listens when the step is over already.
             let _ = self.reached.send(Reached::Over { phase });
