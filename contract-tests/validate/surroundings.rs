@@ -132,7 +132,9 @@ fn leading_out() -> (tempfile::TempDir, std::path::PathBuf) {
     fs::write(outside.join("secret.yaml"), format!("{GOOD}exit_code: \"0\"\ntoken: very-secret\n")).expect("a file");
     fs::write(inside.join("design.yaml"), GOOD).expect("a file");
     symlink("../../outside/secret.yaml", inside.join("audit.yaml")).expect("a link");
-    symlink("design.yaml", inside.join("same.yaml")).expect("a link");
+    let copy = place.path().join("inside/copy");
+    fs::create_dir(&copy).expect("a folder");
+    symlink("../.loa-checkpoint/design.yaml", copy.join("design.yaml")).expect("a link");
     symlink("../outside", place.path().join("inside/elsewhere")).expect("a link");
     let workspace = place.path().join("inside");
     (place, workspace)
@@ -160,7 +162,7 @@ fn a_link_that_leads_out_is_read_only_where_that_is_asked_for() {
         }
     }
     assert_eq!(fs::read(&secret).expect("there"), before);
-    run(&workspace, &["checkpoint", ".loa-checkpoint/same.yaml"]).code(0);
+    run(&workspace, &["checkpoint", "copy/design.yaml"]).code(0);
     run(&workspace, &["checkpoint", ".loa-checkpoint/audit.yaml", "--follow"]).code(1);
 }
 
@@ -170,7 +172,6 @@ fn an_artifact_behind_a_link_that_leads_out_is_not_looked_at() {
     let artifacts = "artifacts:\n  - {path: elsewhere/secret.yaml, action: created, size_bytes: 1}\n  - \
                      {path: .loa-checkpoint/design.yaml, action: created, size_bytes: 1}\n";
     fs::remove_file(workspace.join(".loa-checkpoint/audit.yaml")).expect("removed");
-    fs::remove_file(workspace.join(".loa-checkpoint/same.yaml")).expect("removed");
     fs::write(workspace.join(".loa-checkpoint/design.yaml"), format!("{GOOD}{artifacts}")).expect("a file");
     run(&workspace, &[".loa-checkpoint"]).stdout(
         contains("`.loa-checkpoint/design.yaml` has another size").and(contains("elsewhere/secret.yaml` has").not()),
