@@ -409,6 +409,7 @@ const RUNNER: &[&str] = &[
     "weaker",
     "shell_line",
     "scripts",
+    "programs",
     "recorded_files",
     "changed_files",
     "error",

@@ -23,7 +23,7 @@ fn a_command_is_told_of_the_call() {
     workspace.run().exits(2);
     assert_eq!(workspace.read("told"), "manual design design failed: exit 2: no key\n\n");
     assert!(workspace.events().contains(&"notified".to_owned()));
-    let quiet = blocked("command: touch told");
+    let quiet = blocked("command: touch told, on: [escalated]");
     quiet.write("fixed", "");
     quiet.run().exits(0);
     assert!(!quiet.path("told").exists(), "nobody was called");

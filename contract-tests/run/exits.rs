@@ -105,11 +105,12 @@ fn the_duration_of_a_phase_counts_every_attempt_and_the_waits_between() {
 
 #[test]
 fn a_phase_that_takes_too_long_is_ended_and_retried() {
-    let script = "test $LOA_ATTEMPT -ge 2 || { sleep 60 & echo $! > child; wait; }";
+    // On a busy machine an attempt may be stopped before it got anywhere; the next one begins with the same.
+    let script = "test -s child && exit 0; sleep 60 & echo $! > child; wait";
     let workspace = Workspace::only(&[("design", script)]);
-    workspace.config("runtime: { retry: { initial_ms: 1 }, phases: { design: { timeout_ms: 150 } } }\n");
-    workspace.run().exits(0).says(&["stopped after 0.15 s"]);
-    assert_eq!(workspace.starts("design"), 2);
+    workspace.config("runtime: { retry: { initial_ms: 1 }, phases: { design: { timeout_ms: 250 } } }\n");
+    workspace.run().exits(0).says(&["stopped after 0.25 s"]);
+    assert!(workspace.starts("design") >= 2);
     let child = workspace.read("child");
     assert!(!alive(child.trim()), "the child of the first attempt is gone");
 

@@ -18,6 +18,7 @@ mod doctor;
 mod exits;
 mod features;
 mod formats;
+mod gates;
 pub(crate) mod host;
 mod journal;
 mod log;

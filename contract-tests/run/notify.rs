@@ -248,6 +248,26 @@ fn each_end_is_told_to_whom_it_may_concern() {
 }
 
 #[test]
+fn a_command_or_a_webhook_by_itself_is_told_of_every_end_and_of_a_finished_run_once() {
+    let server = Server::start(&["200 OK"]);
+    let workspace = blocked(&format!("command: 'echo $LOA_MESSAGE_EVENT >> all', webhook: '{}'", server.url("hook")));
+    workspace.run().exits(2);
+    workspace.write("fixed", "");
+    workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.resume().exits(0);
+    // Whoever goes on with a finished run finds nothing to do, and has nothing to tell.
+    workspace.resume().exits(0);
+    workspace.loa(&["service", "run"]).exits(0);
+    assert_eq!(workspace.read("all"), "escalated\ncompleted\n");
+    assert_eq!(server.heard().len(), 2);
+    // What is done again is told again.
+    workspace.loa(&["resume", "--rerun"]).exits(0);
+    std::fs::remove_file(workspace.path(".loa-checkpoint/design.yaml")).expect("removed");
+    workspace.loa(&["resume", "--rerun"]).exits(0);
+    assert_eq!(workspace.read("all"), "escalated\ncompleted\ncompleted\n");
+}
+
+#[test]
 fn the_reason_of_a_fatal_end_is_told_and_kept() {
     let server = Server::start(&["200 OK"]);
     let workspace = Workspace::only(&[("discovery", "true"), ("design", "yes | head -n 100000")]);
@@ -497,7 +517,7 @@ fn that_a_run_is_done_is_told_although_another_has_begun() {
 fn what_changed_in_the_work_tree_is_told_and_nothing_of_the_repository_is_run() {
     let workspace = Workspace::only(&[(
         "design",
-        "echo two > known; echo new > unknown; printf '* filter=evil\\n' > .gitattributes",
+        "echo two > known; echo two > größe; echo new > unknown; printf '* filter=evil\\n' > .gitattributes",
     )]);
     notified(&workspace, "receivers: [{ kind: command, command: 'cat > message' }]");
     let git = |arguments: &[&str]| {
@@ -507,8 +527,9 @@ fn what_changed_in_the_work_tree_is_told_and_nothing_of_the_repository_is_run() 
     };
     workspace.write("known", "one\n");
     workspace.write("older", "one\n");
+    workspace.write("größe", "one\n");
     git(&["init", "-q"]);
-    git(&["add", "known"]);
+    git(&["add", "known", "größe"]);
     git(&["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "first"]);
     let trap = format!("touch {}", workspace.path("trap").display());
     for key in ["filter.evil.clean", "core.fsmonitor", "diff.external", "core.pager"] {
@@ -516,6 +537,7 @@ fn what_changed_in_the_work_tree_is_told_and_nothing_of_the_repository_is_run() 
     }
     workspace.run().exits(0);
     let message = workspace.read("message");
+    assert!(message.contains("\ngröße | 2 +-\n"), "{message}");
     assert!(message.contains("known | 2 +-\n") && message.contains("\nunknown | new, 1 line\n"), "{message}");
     assert!(!message.contains("older"), "it was there before: {message}");
     assert!(!workspace.path("trap").exists(), "something of the repository was run");

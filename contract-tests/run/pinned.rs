@@ -158,6 +158,8 @@ fn what_a_death_left_half_written_beside_the_pinned_files_is_cleared_away_and_a_
         fs::write(file.expect("listed").path(), "something else").expect("written");
     }
     workspace.loa(&["resolve", "skip_phase"]).exits(0);
+    let plan = workspace.read("plan.json");
+    workspace.write("plan.json", &plan.replace("exit 2", "exit 0"));
     let refused = workspace.resume();
     refused.exits(78).says(&["is gone from its state", "--config new"]);
     let shown = workspace.loa(&["resume", "--config", "new"]);
@@ -166,8 +168,31 @@ fn what_a_death_left_half_written_beside_the_pinned_files_is_cleared_away_and_a_
     workspace.loa(&["resume", "--config", "new", "--weaker", &code]).exits(0);
 }
 
+#[test]
+fn what_is_gone_from_the_state_and_lies_unchanged_in_its_place_is_gone_on_with_and_what_is_gone_for_good_is_told() {
+    let notify = "  notify: { patience_ms: 0, receivers: [{ kind: command, command: 'cat > ../told' }] }\n";
+    for (also, code) in [("", 0), ("plan", 78)] {
+        let workspace = gated("exit 2", notify);
+        workspace.loa(&["run"]).exits(2);
+        workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+        let execution = workspace.recorded().expect("recorded").state.execution_id;
+        let kept = workspace.store().place().run(&execution).join("pinned");
+        fs::remove_dir_all(&kept).expect("removed");
+        fs::remove_file(workspace.path("../told")).expect("the call was told");
+        let mut service = workspace.command(&["service", "run"]);
+        if also == "plan" {
+            // What the environment said is gone, and it says something else now.
+            service.env("CONTEXT_SOFT_LIMIT", "1000");
+        }
+        finished(service).exits(code);
+        let told = workspace.read("../told");
+        assert_eq!(told.contains("is gone from its state"), code == 78, "{told}");
+        assert_eq!(told.contains(" is done, "), code == 0, "{told}");
+    }
+}
+
 /// `design` writes what `evil` says, and `audit` is asked behind it; each has a gate that is a script.
-fn gated(evil: &str, more: &str) -> Workspace {
+pub(super) fn gated(evil: &str, more: &str) -> Workspace {
     let workspace = Workspace::new(&[]);
     workspace.write("gate.sh", "echo gate >> ran\n");
     workspace.write("ran", "");

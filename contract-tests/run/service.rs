@@ -384,6 +384,37 @@ fn after_a_reboot_an_unfinished_run_goes_on_and_a_finished_one_stays_finished() 
 }
 
 #[test]
+fn the_variables_that_a_service_does_not_hear_are_named_and_their_values_are_not() {
+    let home = Home::new("true");
+    let config = fs::read_to_string(home.workspace().join(".loa.config.yaml")).expect("there");
+    let mut config: serde_json::Value = serde_json::from_str(&config).expect("JSON");
+    config["runtime"]["notify"] =
+        serde_json::json!({ "receivers": [{ "kind": "ntfy", "url": { "env": "MY_TOPIC" } }] });
+    fs::write(home.workspace().join(".loa.config.yaml"), config.to_string()).expect("written");
+    let keys = home.path("keys");
+    fs::write(&keys, "ANTHROPIC_API_KEY=secret-key\n").expect("written");
+    fs::set_permissions(&keys, fs::Permissions::from_mode(0o600)).expect("ours");
+    let install = |arguments: &[&str]| {
+        let mut command = home.command(arguments);
+        command.env("LOA_RUN_NOTIFY_WEBHOOK", "http://127.0.0.1:1/secret-hook").env("LOA_RUN_TIMEOUT_HOURS", "7");
+        command.env("MY_TOPIC", "http://127.0.0.1:1/secret-topic").env("ANTHROPIC_API_KEY", "secret-key");
+        finished(command).exits(0)
+    };
+    let named = "ANTHROPIC_API_KEY, LOA_RUN_NOTIFY_WEBHOOK, LOA_RUN_TIMEOUT_HOURS, MY_TOPIC; put what is no secret";
+    for arguments in [&["service", "install"][..], &["service", "install", "--print"]] {
+        let said = install(arguments).says(&["the service does not hear", named, "--env-file FILE"]);
+        assert!(!said.stderr.contains("secret-"), "{}", said.stderr);
+    }
+    let said = install(&["service", "install", "--env-file", keys.to_str().expect("UTF-8")]);
+    assert!(said.stderr.contains(": LOA_RUN_NOTIFY_WEBHOOK, LOA_RUN_TIMEOUT_HOURS, MY_TOPIC;"), "{}", said.stderr);
+    let again = install(&["service", "install", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&again.stdout).expect("JSON");
+    assert_eq!(document["left_out"].as_array().map(Vec::len), Some(3), "the file that was named before stays");
+    let quiet = home.loa(&["service", "install"]).exits(0).stderr;
+    assert!(!quiet.contains("does not hear"), "{quiet}");
+}
+
+#[test]
 fn a_call_for_a_human_is_not_answered_by_starting_again() {
     let home = Home::new("test -f ../go || exit 2");
     home.loa(&["service", "install"]).exits(0);

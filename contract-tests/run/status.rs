@@ -1,13 +1,13 @@
 //! What `status` says to somebody who asks in the night, once or looking on, and what its exit code says to a script.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::process::Child;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::host::not_tested;
-use super::workspace::{Ran, collected, program};
+use super::workspace::{Ran, collected, finished, program};
 use super::{Workspace, until};
 
 fn status(workspace: &Workspace, code: i32) -> Value {
@@ -182,4 +182,26 @@ fn on_a_short_terminal_the_work_and_its_last_output_are_seen() {
     drop(terminal);
     workspace.write("go", "");
     run.ended().exits(0);
+}
+
+#[test]
+fn a_run_whose_state_lies_elsewhere_is_told_as_such() {
+    let workspace = Workspace::only(&[("design", "true"), ("audit", "exit 2")]);
+    workspace.run().exits(2);
+    let by_another_home = |arguments: &[&str]| {
+        let mut command = workspace.command(arguments);
+        command.env("XDG_STATE_HOME", workspace.path("../another"));
+        finished(command)
+    };
+    let hint = "runs of this workspace have their state elsewhere, not in ";
+    let status = by_another_home(&["status"]).exits(2).stdout;
+    assert!(status.contains(hint) && status.contains("by its checkpoints alone"), "{status}");
+    assert!(!status.contains("`loa-run resume` goes on"), "{status}");
+    by_another_home(&["resume"]).exits(2).says(&[hint]);
+    fs::remove_dir_all(workspace.path(".loa-checkpoint")).expect("removed");
+    by_another_home(&["status"]).exits(66).says(&["there is no execution", hint]);
+    let status = workspace.loa(&["status"]).exits(2).stdout;
+    assert!(!status.contains(hint) && status.contains("escalated"), "{status}");
+    let never = Workspace::new(&[]).loa(&["status"]).exits(66);
+    assert!(!never.stderr.contains(hint), "{}", never.stderr);
 }

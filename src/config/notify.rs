@@ -14,12 +14,12 @@ use crate::system::{env, files};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Notify {
-    /// What to run when a human is called. It is told all in `LOA_ESCALATION_…` variables, and the message on its standard
-    /// input. The same as a receiver of the kind `command` that is told of `escalated` alone, unless `on` says otherwise.
+    /// What to run when a run ends: the same as a receiver of the kind `command`. It has the message on its standard input, its
+    /// first line in `LOA_MESSAGE_TITLE`, and of a call more in `LOA_ESCALATION_…` variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Command>,
-    /// Where to post the call as JSON, `http` or `https`. Who knows such an address can often use it: it is never shown.
-    /// The same as a receiver of the kind `webhook` that is told of `escalated` alone, unless `on` says otherwise.
+    /// Where to post the message as JSON, `http` or `https`: the same as a receiver of the kind `webhook`. Who knows such an
+    /// address can often use it: it is never shown.
     #[schemars(regex(pattern = "^https?://."), extend("examples" = ["https://example.org/hook"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook: Option<String>,

@@ -68,8 +68,8 @@ pub enum Event {
         /// The files.
         files: Vec<PinnedFile>,
     },
-    /// Scripts of a gate, or protected files, are not those that the execution began with, so the gate is not asked and a human
-    /// is.
+    /// Scripts of a gate, or protected files, are not those that the execution began with, so the gate is not asked, or its
+    /// answer does not count, and a human is asked.
     GateChanged {
         /// The phase.
         phase: Phase,

@@ -28,6 +28,9 @@ pub struct Outbox {
     /// The session whose death was noticed last, of which people are told once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub death: Option<SessionId>,
+    /// It was told that everything is done, and nothing was begun since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_done: bool,
     /// The messages that have not expired, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Message>,
@@ -140,7 +143,8 @@ pub enum Settled {
 impl Outbox {
     /// Takes an event of the execution in.
     pub(super) fn apply(&mut self, execution: &ExecutionId, envelope: &Envelope) {
-        if let Some(news) = news(&envelope.event) {
+        // A session that only finds everything done has nothing to tell.
+        if let Some(news) = news(&envelope.event).filter(|news| *news != News::Completed || !self.is_done) {
             self.push(Message {
                 id: format!("{execution}-{}", envelope.seq),
                 execution: execution.clone(),
@@ -150,6 +154,8 @@ impl Outbox {
             });
         }
         match &envelope.event {
+            Event::ExecutionCompleted => self.is_done = true,
+            Event::AttemptStarted { .. } | Event::StageSkipped { .. } => self.is_done = false,
             // Whatever ended the session before, the run goes on.
             Event::SessionStarted { .. } => {
                 let is_past =

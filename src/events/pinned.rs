@@ -41,6 +41,8 @@ pub enum PinnedRole {
     Command,
     /// A script that a gate starts.
     Gate,
+    /// A program that a gate looks for by `PATH`.
+    Program,
     /// A file that is named by `runtime.protects`.
     Protected,
     /// A file whose text stands around what an agent is told.
@@ -80,14 +82,17 @@ impl ChangedFiles {
 
     /// These files, in this order; one that is gone says so.
     pub fn of<'a>(files: impl IntoIterator<Item = &'a PinnedFile>) -> Self {
-        let mut names: Vec<String> = Vec::new();
+        // One may be two things to the run: where a link leads nowhere, it is gone as a script, and there as a protected file.
+        let mut found: Vec<(&Path, bool)> = Vec::new();
         for file in files {
-            let gone = if file.sha256.is_none() { " (gone)" } else { "" };
-            let name = format!("{}{gone}", file.path.display());
-            if !names.contains(&name) {
-                names.push(name);
+            match found.iter_mut().find(|(path, _)| *path == file.path) {
+                Some((_, is_gone)) => *is_gone &= file.sha256.is_none(),
+                None => found.push((&file.path, file.sha256.is_none())),
             }
         }
+        let name =
+            |(path, is_gone): (&Path, bool)| format!("{}{}", path.display(), if is_gone { " (gone)" } else { "" });
+        let mut names: Vec<String> = found.into_iter().map(name).collect();
         let more = names.len().saturating_sub(Self::NAMED);
         names.truncate(Self::NAMED);
         Self { names, more }
@@ -137,23 +142,27 @@ impl PinnedFile {
         }
     }
 
-    /// Why a gate was not asked, in words: its scripts, and protected files, that are not those of the start.
+    /// Why a gate was not asked, in words: its scripts, its programs, and protected files, that are not those of the start.
     #[must_use]
     pub fn why_not_asked(files: &[Self]) -> String {
-        let of = |protected: bool| files.iter().filter(move |file| (file.role == PinnedRole::Protected) == protected);
+        let of = |role: PinnedRole| files.iter().filter(move |file| file.role == role);
+        let is_script = |file: &&Self| of(PinnedRole::Gate).any(|script| script.path == file.path);
         let said = |what: &str, files: ChangedFiles| {
             (!files.is_empty()).then(|| format!("{what} changed since the start: {files}"))
         };
-        let scripts = said("gate script", ChangedFiles::of(of(false)));
-        let protected = said("protected files", ChangedFiles::of(of(true)));
-        scripts.into_iter().chain(protected).collect::<Vec<_>>().join("; ")
+        let scripts = said("gate script", ChangedFiles::of(of(PinnedRole::Gate)));
+        let programs = said("program of the gate", ChangedFiles::of(of(PinnedRole::Program)));
+        let protected =
+            said("protected files", ChangedFiles::of(of(PinnedRole::Protected).filter(|file| !is_script(file))));
+        scripts.into_iter().chain(programs).chain(protected).collect::<Vec<_>>().join("; ")
     }
 
     /// Whether settings or a plan are read from it, so that an execution goes on with what stood in it. Of other files it is
     /// only said when they change.
     #[must_use]
     pub fn is_read(&self) -> bool {
-        !matches!(self.role, PinnedRole::Command | PinnedRole::Gate | PinnedRole::Prompt | PinnedRole::Protected)
+        use PinnedRole::{Command, Gate, Program, Prompt, Protected};
+        !matches!(self.role, Command | Gate | Program | Prompt | Protected)
     }
 
     /// Where it is now, for a workspace that may have moved.
@@ -177,6 +186,14 @@ mod tests {
         let (script, gone) = (file(Gate, "check.sh", Some("1")), file(Protected, "tests/one", None));
         for (files, words) in [
             (vec![script.clone()], "gate script changed since the start: check.sh"),
+            (
+                vec![file(PinnedRole::Program, "./bin/check", Some("1"))],
+                "program of the gate changed since the start: ./bin/check",
+            ),
+            (
+                vec![file(Gate, "check.sh", None), file(Protected, "check.sh", Some("1"))],
+                "gate script changed since the start: check.sh (gone)",
+            ),
             (vec![gone.clone()], "protected files changed since the start: tests/one (gone)"),
             (
                 vec![gone, script],
@@ -187,6 +204,8 @@ mod tests {
         }
         let many: Vec<_> = (10..22).map(|number| file(Protected, &number.to_string(), Some("1"))).collect();
         let twice = many.iter().chain(&many);
+        let link = [file(Protected, "link", Some("1")), file(Gate, "link", None)];
+        assert_eq!(ChangedFiles::of(&link).to_string(), "link");
         assert_eq!(ChangedFiles::of(twice).to_string(), "10, 11, 12, 13, 14, 15, 16, 17, 18, 19 and 2 more");
     }
 

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::recorded_files::{digest_now, protected_now};
-use super::scripts::named;
-use super::{NotRecorded, Stage, Work};
-use crate::contract::Phase;
+use super::scripts::{gates, named};
+use super::{NotRecorded, Plan, Stage, programs};
 use crate::diag::Budget;
 use crate::events::{ChangedFiles, PinnedFile, PinnedRole};
+use crate::system::file_watch::FileWatch;
 use crate::system::files;
 
-/// What keeps a stage's gate, or an audit, from being asked: its scripts, and the protected files, that are none of those that
-/// were pinned. A script that was not there when the execution began is no such script: nobody began with it.
+/// What keeps a stage's gate, or an audit, from being asked, and its answer from being believed: its scripts, its programs, and the
+/// protected files, that are none of those that were pinned.
 ///
 /// # Errors
 /// [`NotRecorded`] when a folder of protected files cannot be looked through.
@@ -23,18 +23,42 @@ pub(super) fn before_gate(
     pinned: &[PinnedFile],
     protects: &[String],
 ) -> Result<Vec<PinnedFile>, NotRecorded> {
-    let own = stage.work.iter().filter_map(|work| match work {
-        Work::Command(argv) if stage.phase == Phase::Audit => Some(argv),
-        _ => None,
-    });
-    // Whatever lies there now: it may be gone, or no regular file any more.
-    let was_there = |path: &Path| pinned.iter().any(|file| !file.is_read() && file.path == path).then_some(false);
-    let gates = own.chain(&stage.verify).flat_map(|argv| named(argv, workspace, &was_there));
-    let gates: Vec<PathBuf> = gates.map(|file| file.path).collect();
-    let is_its = |file: &&PinnedFile| file.role == PinnedRole::Gate && gates.contains(&file.path);
+    let scripts: Vec<PathBuf> = gates(stage).flat_map(|gate| recorded(workspace, gate, pinned)).collect();
+    let is_its = |file: &&PinnedFile| file.role == PinnedRole::Gate && scripts.contains(&file.path);
     let mut changed = differing(pinned.iter().filter(is_its), &named_now(workspace, pinned));
+    changed.extend(programs::changed(workspace, stage, pinned));
     changed.extend(changed_protected(workspace, pinned, protects)?);
     Ok(changed)
+}
+
+/// The recorded files that a gate names, whatever lies there now: they may be gone, or no regular files any more.
+fn recorded(workspace: &Path, gate: &[String], pinned: &[PinnedFile]) -> Vec<PathBuf> {
+    let was_there = |path: &Path| pinned.iter().any(|file| !file.is_read() && file.path == path).then_some(false);
+    named(gate, workspace, &was_there).into_iter().map(|file| file.path).collect()
+}
+
+/// Watches over the scripts and the programs of a gate while it runs: one that is another one for a moment is no gate.
+#[derive(Debug)]
+pub(super) struct GateWatch(FileWatch);
+
+impl GateWatch {
+    /// Begins. Before the files are compared with what was pinned, so that nothing comes between.
+    pub(super) fn over(workspace: &Path, stage: &Stage, gate: &[String], pinned: &[PinnedFile]) -> Self {
+        let is_script = |path: &PathBuf| pinned.iter().any(|file| file.role == PinnedRole::Gate && file.path == *path);
+        let scripts = recorded(workspace, gate, pinned).into_iter().filter(is_script);
+        let files: Vec<PathBuf> = scripts.chain(programs::places(workspace, stage, gate)).collect();
+        Self(FileWatch::over(workspace, files.iter().map(PathBuf::as_path)))
+    }
+
+    /// Those of them that somebody touched, as they are now.
+    pub(super) fn touched(self, workspace: &Path, pinned: &[PinnedFile]) -> Vec<PinnedFile> {
+        let role = |path: &PathBuf| {
+            let is_script = pinned.iter().any(|file| file.role == PinnedRole::Gate && file.path == *path);
+            if is_script { PinnedRole::Gate } else { PinnedRole::Program }
+        };
+        let touched = self.0.touched().into_iter().map(|path| PinnedFile { role: role(&path), path, sha256: None });
+        touched.map(|file| now(workspace, &file)).collect()
+    }
 }
 
 /// What is not as an execution began with it, of all that it recorded, to be named.
@@ -67,13 +91,19 @@ fn changed_protected(
 
 /// Whether a command, a gate or the configuration names the file.
 fn is_named(file: &PinnedFile) -> bool {
-    matches!(file.role, PinnedRole::Gate | PinnedRole::Command | PinnedRole::Prompt)
+    matches!(file.role, PinnedRole::Gate | PinnedRole::Program | PinnedRole::Command | PinnedRole::Prompt)
 }
 
 /// Those files, as they are now.
 fn named_now(workspace: &Path, pinned: &[PinnedFile]) -> Vec<PinnedFile> {
-    let now = |file: &PinnedFile| PinnedFile { sha256: digest_now(workspace, &file.path), ..file.clone() };
-    pinned.iter().filter(|file| is_named(file)).map(now).collect()
+    pinned.iter().filter(|file| is_named(file)).map(|file| now(workspace, file)).collect()
+}
+
+fn now(workspace: &Path, file: &PinnedFile) -> PinnedFile {
+    match file.role {
+        PinnedRole::Program => programs::now(workspace, file.clone()),
+        _ => PinnedFile { sha256: digest_now(workspace, &file.path), ..file.clone() },
+    }
 }
 
 /// A file that settings or a plan are read from, as it is now.
@@ -114,17 +144,33 @@ fn differing<'a>(pinned: impl Iterator<Item = &'a PinnedFile>, now: &[PinnedFile
 pub struct Differences {
     /// What differs, one line each.
     pub lines: Vec<String>,
-    /// Those of them that ask less of a run: a gate's script or a protected file that is another one, or gone.
+    /// Those of them that ask less of a run: a gate's script or program, or a protected file, that is another one, or gone, or a
+    /// script or program that nobody began with.
     pub weaker: Vec<String>,
 }
 
-/// How the files that commands and gates name, and those that are protected, differ from what was pinned.
+/// How the files that commands and gates of a plan name, and those that are protected, differ from what was pinned.
 ///
 /// # Errors
 /// [`NotRecorded`] when a folder of protected files cannot be looked through.
-pub fn differences(workspace: &Path, pinned: &[PinnedFile], protects: &[String]) -> Result<Differences, NotRecorded> {
+pub fn differences(
+    workspace: &Path,
+    plan: &Plan,
+    pinned: &[PinnedFile],
+    protects: &[String],
+) -> Result<Differences, NotRecorded> {
     let now = named_now(workspace, pinned).into_iter().chain(protected_now(workspace, protects)?);
-    Ok(between(pinned, &now.collect::<Vec<_>>()))
+    let mut found = between(pinned, &now.collect::<Vec<_>>());
+    let stages = plan.stages().iter().filter(|stage| !stage.skip);
+    for program in stages.flat_map(|stage| programs::changed(workspace, stage, pinned)) {
+        let is_told = pinned.iter().any(|file| file.role == program.role && file.path == program.path);
+        let line = format!("{} {} is new", words(program.role), program.path.display());
+        if !is_told && !found.lines.contains(&line) {
+            found.weaker.push(line.clone());
+            found.lines.push(line);
+        }
+    }
+    Ok(found)
 }
 
 fn between(pinned: &[PinnedFile], now: &[PinnedFile]) -> Differences {
@@ -144,7 +190,7 @@ fn between(pinned: &[PinnedFile], now: &[PinnedFile]) -> Differences {
             _ => "changed",
         };
         let line = format!("{} {} {how}", words(*role), path.display());
-        if was_there && *role != PinnedRole::Command {
+        if *role != PinnedRole::Command && (was_there || *role == PinnedRole::Gate) {
             found.weaker.push(line.clone());
         }
         found.lines.push(line);
@@ -159,6 +205,7 @@ fn between(pinned: &[PinnedFile], now: &[PinnedFile]) -> Differences {
 fn words(role: PinnedRole) -> &'static str {
     match role {
         PinnedRole::Gate => "the gate script",
+        PinnedRole::Program => "the gate program",
         PinnedRole::Prompt => "the prompt",
         PinnedRole::Protected => "the protected file",
         _ => "the file",
@@ -180,7 +227,8 @@ mod tests {
             (vec![file(Gate, "g", Some("1"))], Some(file(Gate, "g", Some("1"))), "", false),
             (vec![file(Gate, "g", Some("1"))], Some(file(Gate, "g", Some("2"))), "the gate script g changed", true),
             (vec![file(Gate, "g", Some("1"))], Some(file(Gate, "g", None)), "the gate script g is gone", true),
-            (vec![file(Gate, "g", None)], Some(file(Gate, "g", Some("2"))), "the gate script g is new", false),
+            (vec![file(Gate, "g", None)], Some(file(Gate, "g", Some("2"))), "the gate script g is new", true),
+            (vec![file(PinnedRole::Program, "p", Some("1"))], None, "the gate program p is gone", true),
             (vec![file(Gate, "g", Some("1")), file(Gate, "g", Some("2"))], Some(file(Gate, "g", Some("2"))), "", false),
             (vec![file(Command, "c", Some("1"))], Some(file(Command, "c", Some("2"))), "the file c changed", false),
             (vec![file(Protected, "p", Some("1"))], None, "the protected file p is gone", true),

@@ -75,9 +75,8 @@ impl From<&Settings> for Notification {
     fn from(settings: &Settings) -> Self {
         let section = settings.notify();
         let time = Duration::from_millis(section.timeout_ms);
-        // These two were there when a call was all that was told.
-        let calls = || section.on.clone().unwrap_or_else(|| vec![NotifyOn::Escalated]);
-        let receiver = |name: &str, means| Receiver { name: name.to_owned(), on: calls(), time, means };
+        let ends = || section.on.clone().unwrap_or_else(|| NotifyOn::ALL.to_vec());
+        let receiver = |name: &str, means| Receiver { name: name.to_owned(), on: ends(), time, means };
         let command = section.command.as_ref().map(|command| receiver("command", Means::Command(command.argv())));
         let webhook = section
             .webhook
@@ -86,10 +85,24 @@ impl From<&Settings> for Notification {
         let mut receivers: Vec<Receiver> = command.into_iter().chain(webhook).collect();
         for one in &section.receivers {
             let name = free_name(one.name.as_deref().unwrap_or(one.kind.as_str()), &receivers);
-            let on = one.on.clone().or_else(|| section.on.clone()).unwrap_or_else(|| NotifyOn::ALL.to_vec());
+            let on = one.on.clone().unwrap_or_else(ends);
             receivers.extend(means(one).map(|means| Receiver { name, on, time, means }));
         }
         Self { receivers, patience: patience(section), answer_with: section.answer_with.clone() }
+    }
+}
+
+impl Notification {
+    /// The environment variables in which addresses and tokens of receivers are looked up.
+    #[must_use]
+    pub fn variables(&self) -> Vec<String> {
+        let secrets = self.receivers.iter().flat_map(|receiver| match &receiver.means {
+            Means::Webhook { url, token } | Means::Ntfy { url, token } => vec![Some(url), token.as_ref()],
+            Means::Slack(url) | Means::Discord(url) => vec![Some(url)],
+            Means::Command(_) | Means::Email { .. } => Vec::new(),
+        });
+        let name = |secret: &Secret| if let Secret::Env(name) = secret { Some(name.clone()) } else { None };
+        secrets.flatten().filter_map(name).collect()
     }
 }
 
@@ -171,7 +184,7 @@ mod tests {
     fn each_receiver_has_a_name_of_its_own_and_chooses_its_ends() {
         let slack = "{ kind: slack, url: { env: A } }";
         for (notify, names, on) in [
-            ("command: say, webhook: http://x", "command webhook", "escalated"),
+            ("command: say, webhook: http://x", "command webhook", "completed paused failed escalated"),
             ("command: say, on: [failed, completed]", "command", "failed completed"),
             (&format!("receivers: [{slack}, {slack}]"), "slack slack-2", "completed paused failed escalated"),
             (&format!("receivers: [{slack}], on: [paused]"), "slack", "paused"),

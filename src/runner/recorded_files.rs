@@ -1,13 +1,13 @@
-//! The files of the workspace that an execution records when it begins, besides what settings and plan come from: those that
-//! commands and gates name by their digests, and what `runtime.protects` names with its contents too.
+//! The files that an execution records when it begins, besides what settings and plan come from: those that commands name and
+//! the programs of gates by their digests, and scripts of gates and what `runtime.protects` names with their contents too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
 
-use super::Plan;
 use super::scripts::of_plan;
+use super::{Plan, programs};
 use crate::config::Settings;
 use crate::events::{PinnedFile, PinnedRole};
 use crate::store::Layout;
@@ -20,6 +20,8 @@ const MOST_FILES: usize = 2_000;
 const MOST_BYTES: u64 = 8 << 20;
 /// The most bytes of all of them.
 const MOST_BYTES_IN_ALL: u64 = 64 << 20;
+/// The most bytes of a gate's script whose contents are kept, so that people can be shown what changed in it.
+const MOST_BYTES_OF_SCRIPT: u64 = 64 << 10;
 /// The most entries of folders that are looked at for them.
 const MOST_ENTRIES: usize = 100_000;
 
@@ -62,17 +64,16 @@ pub enum NotRecorded {
     },
 }
 
-/// What is recorded of the workspace now.
+/// What is recorded of the workspace now, and of the programs that gates look for. A script that is to be started and is not there
+/// is recorded as missing.
 ///
 /// # Errors
 /// [`NotRecorded`] when something that is to be protected cannot be read, or there is more of it than is kept.
 pub fn recorded_files(workspace: &Path, plan: &Plan, protects: &[String]) -> Result<Vec<PinnedText>, NotRecorded> {
     let named = of_plan(plan, workspace, &|path| beneath::is_executable(workspace, path)).into_iter();
-    let named = named.filter_map(|(role, path)| {
-        let sha256 = Some(digest_now(workspace, &path)?);
-        Some(PinnedText { file: PinnedFile { role, path, sha256 }, text: None })
-    });
-    let mut all: Vec<PinnedText> = named.collect();
+    let mut all: Vec<PinnedText> = named.map(|(role, path)| named_file(workspace, role, path)).collect();
+    let programs = programs::of_plan(workspace, plan).into_iter();
+    all.extend(programs.map(|file| PinnedText { file, text: None }));
     let mut protected: BTreeMap<PathBuf, PinnedText> = BTreeMap::new();
     let mut bytes = 0;
     for glob in protects {
@@ -100,6 +101,14 @@ pub fn recorded_files(workspace: &Path, plan: &Plan, protects: &[String]) -> Res
     }
     all.extend(protected.into_values());
     Ok(all)
+}
+
+/// A file that a command or a gate names, as it is now; of a gate's script what stands in it, too.
+fn named_file(workspace: &Path, role: PinnedRole, path: PathBuf) -> PinnedText {
+    let is_script = role == PinnedRole::Gate;
+    let text = is_script.then(|| beneath::read(workspace, &path, MOST_BYTES_OF_SCRIPT).ok()).flatten();
+    let sha256 = text.as_ref().map(PinnedFile::digest).or_else(|| digest_now(workspace, &path));
+    PinnedText { file: PinnedFile { role, path, sha256 }, text }
 }
 
 /// The files whose texts stand around what the agents of a plan are told: their digests.
@@ -157,6 +166,12 @@ fn matching(workspace: &Path, glob: &str) -> Result<Vec<PathBuf>, NotRecorded> {
     };
     let found = found.ok_or_else(too_many)?;
     Ok(found.into_iter().filter(|path| pattern.matches_path_with(path, options)).collect())
+}
+
+/// What stands in a recorded file now, where that is short; of a link in the place of a protected file, what it counts as.
+pub(super) fn text_now(workspace: &Path, file: &PinnedFile) -> Option<Vec<u8>> {
+    let link = if file.role == PinnedRole::Protected { link(workspace, &file.path) } else { None };
+    link.or_else(|| beneath::read(workspace, &file.path, MOST_BYTES_OF_SCRIPT).ok())
 }
 
 /// The digest of what stands in a file of the workspace; `None` where there is no regular one that can be read.

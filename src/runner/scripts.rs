@@ -1,14 +1,15 @@
-//! Which files of the workspace an argument vector names, and which of them it starts.
+//! Which files of the workspace an argument vector names, which of them it starts, and which programs it looks for by `PATH`.
 //!
 //! One rule: every word that names a regular file in the workspace counts, also every word of a text that a shell is given. A
 //! leading `<`, `$PWD/` or `${PWD}/` is taken off first, and within such a text a `cd` is followed. Such a file is a script
-//! where it is executable, or where it is the first behind an interpreter or `make`. What a script reads beyond itself is not
-//! known here. Pure, but for the look at each file.
+//! where it is executable, or where it is the first behind an interpreter or `make`. One that is to be started and is not
+//! there is a script, too. What a script reads beyond itself is not known here. Pure, but for the look at each file.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::shell_line::{Join, SHELLS, Simple, commands, folder_of_cd};
-use super::{Plan, Work};
+use super::{Plan, Stage, Work};
 use crate::contract::Phase;
 use crate::events::PinnedRole;
 use crate::store::Layout;
@@ -16,6 +17,20 @@ use crate::store::Layout;
 /// What starts the first file behind it, besides shells.
 const STARTERS: &[&str] =
     &["python", "python3", "node", "ruby", "perl", "php", "lua", "Rscript", "tclsh", "fish", "make", "gmake", "source"];
+
+/// Words behind which a program still follows: what starts another program, and what a shell puts before a command.
+const BEFORE: &[&str] = &[
+    "env", "nice", "nohup", "setsid", "stdbuf", "timeout", "time", "exec", "command", "sudo", "xargs", "ionice", "if",
+    "then", "elif", "else", "while", "until", "do", "!", "{",
+];
+
+/// Words that a shell does not look for by `PATH`.
+const OF_THE_SHELL: &[&str] = &[
+    "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "select", "function",
+    "{", "}", "!", "[[", "[", ":", ".", "source", "alias", "break", "cd", "command", "continue", "echo", "eval",
+    "exec", "exit", "export", "false", "hash", "kill", "let", "local", "printf", "pwd", "read", "readonly", "return",
+    "set", "shift", "test", "time", "times", "trap", "true", "type", "ulimit", "umask", "unset", "wait",
+];
 
 /// A file that an argument vector names, relative to the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,18 +40,39 @@ pub(super) struct Named {
     pub(super) is_script: bool,
 }
 
+/// What an argument vector names.
+#[derive(Debug, Default)]
+struct Found {
+    files: Vec<Named>,
+    /// The programs that are looked for by `PATH`.
+    programs: BTreeSet<String>,
+}
+
+impl Found {
+    fn and(&mut self, other: Self) {
+        self.files.extend(other.files);
+        self.programs.extend(other.programs);
+    }
+}
+
 /// What is found where a file may be: whether it is executable; `None` where there is no regular file.
 pub(super) type Look<'a> = &'a dyn Fn(&Path) -> Option<bool>;
 
-/// The files that a plan names and what each is to it, relative to the workspace. An audit is a gate by itself.
+/// Where an argument vector is read.
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    workspace: &'a Path,
+    look: Look<'a>,
+    /// By a shell, which knows some words itself.
+    in_shell: bool,
+}
+
+/// The files that a plan names and what each is to it, relative to the workspace.
 pub(super) fn of_plan(plan: &Plan, workspace: &Path, look: Look<'_>) -> Vec<(PinnedRole, PathBuf)> {
     let mut all = Vec::new();
     for stage in plan.stages().iter().filter(|stage| !stage.skip) {
-        let own = stage.work.iter().filter_map(|work| match work {
-            Work::Command(argv) => Some((argv, stage.phase == Phase::Audit)),
-            Work::Agent(_) => None,
-        });
-        for (argv, is_gate) in own.chain(stage.verify.iter().map(|argv| (argv, true))) {
+        let own = command(stage).filter(|_| stage.phase != Phase::Audit).map(|argv| (argv, false));
+        for (argv, is_gate) in own.into_iter().chain(gates(stage).map(|argv| (argv, true))) {
             all.extend(named(argv, workspace, look).into_iter().map(|file| {
                 let role = if is_gate && file.is_script { PinnedRole::Gate } else { PinnedRole::Command };
                 (role, file.path)
@@ -48,47 +84,97 @@ pub(super) fn of_plan(plan: &Plan, workspace: &Path, look: Look<'_>) -> Vec<(Pin
     all
 }
 
-/// The files that an argument vector names.
-pub(super) fn named(argv: &[String], workspace: &Path, look: Look<'_>) -> Vec<Named> {
-    named_from(argv, &[PathBuf::new()], (workspace, look))
+/// The argument vectors that decide on a stage. An audit is a gate by itself.
+pub(super) fn gates(stage: &Stage) -> impl Iterator<Item = &[String]> {
+    let own = command(stage).filter(|_| stage.phase == Phase::Audit);
+    own.into_iter().chain(stage.verify.as_deref())
 }
 
-/// The same for one that begins in one of these folders, relative to the workspace.
-fn named_from(argv: &[String], folders: &[PathBuf], (workspace, look): (&Path, Look<'_>)) -> Vec<Named> {
-    let mut found = Vec::new();
-    let (mut wants_script, mut is_shell, mut wants_text) = (false, false, false);
+fn command(stage: &Stage) -> Option<&[String]> {
+    match stage.work.as_ref()? {
+        Work::Command(argv) => Some(argv),
+        Work::Agent(_) => None,
+    }
+}
+
+/// The files that an argument vector names.
+pub(super) fn named(argv: &[String], workspace: &Path, look: Look<'_>) -> Vec<Named> {
+    named_from(argv, &[PathBuf::new()], Reading { workspace, look, in_shell: false }).files
+}
+
+/// The names of the programs that an argument vector starts and that are looked for by `PATH`.
+pub(super) fn looked_for(argv: &[String]) -> BTreeSet<String> {
+    let reading = Reading { workspace: Path::new("/"), look: &|_| None, in_shell: false };
+    named_from(argv, &[PathBuf::new()], reading).programs
+}
+
+/// What an argument vector names that begins in one of these folders, relative to the workspace.
+fn named_from(argv: &[String], folders: &[PathBuf], reading: Reading<'_>) -> Found {
+    let mut found = Found::default();
+    let (mut wants_script, mut is_shell, mut wants_text, mut starts) = (false, false, false, true);
     for word in argv {
         if std::mem::take(&mut wants_text) {
-            found.extend(of_line(word, folders, (workspace, look)));
+            found.and(of_line(word, folders, Reading { in_shell: true, ..reading }));
             (wants_script, is_shell) = (false, false);
             continue;
         }
-        let places = folders.iter().filter_map(|folder| place(word, folder, workspace));
-        let files: Vec<_> = places.filter_map(|path| Some((look(&path)?, path))).collect();
+        let places: Vec<PathBuf> = folders.iter().filter_map(|folder| place(word, folder, reading.workspace)).collect();
+        let is_there = |path: &PathBuf| Some((path.clone(), (reading.look)(path)?));
+        let mut files: Vec<(PathBuf, bool)> = places.iter().filter_map(is_there).collect();
+        if files.is_empty() && is_to_be_started(word, starts, wants_script) {
+            files.extend(places.into_iter().map(|path| (path, true)));
+        }
+        if starts && is_looked_for(word, reading.in_shell) {
+            found.programs.insert(word.clone());
+        }
         let is_file = !files.is_empty();
-        let started = |(is_executable, path)| Named { path, is_script: is_executable || wants_script };
-        found.extend(files.into_iter().map(started));
+        let started = |(path, is_executable)| Named { path, is_script: is_executable || wants_script };
+        found.files.extend(files.into_iter().map(started));
         if is_file {
             (wants_script, is_shell) = (false, false);
         }
         wants_text = is_shell && is_a_line(word);
         is_shell |= is_one_of(word, SHELLS);
         wants_script |= is_one_of(word, SHELLS) || is_one_of(word, STARTERS) || word == ".";
+        starts &= is_one_of(word, BEFORE) || is_beside_a_program(word);
     }
     found
 }
 
+/// Whether a word that names no file that is there is one to be started all the same: a path in the place of a program, or what
+/// looks like a file behind an interpreter.
+fn is_to_be_started(word: &str, is_program: bool, is_script: bool) -> bool {
+    let is_path = word.contains('/') || is_script && Path::new(word).extension().is_some();
+    (is_program || is_script) && is_path && is_plain(without_here(word)) && !word.starts_with('-')
+}
+
+/// Whether a word in the place of a program is one that is looked for by `PATH`.
+fn is_looked_for(word: &str, in_shell: bool) -> bool {
+    let is_known = in_shell && OF_THE_SHELL.contains(&word);
+    !word.is_empty() && !word.contains('/') && is_plain(word) && !is_beside_a_program(word) && !is_known
+}
+
+/// Whether a word before a program is none itself: an option, a variable, how long it may take.
+fn is_beside_a_program(word: &str) -> bool {
+    word.starts_with(['-', '+']) || word.contains('=') || word.starts_with(|letter: char| letter.is_ascii_digit())
+}
+
+/// Whether a shell makes nothing else of a word.
+fn is_plain(word: &str) -> bool {
+    !word.contains(['$', '`', '*', '?', '[', '~', '=', '{', '<', ' '])
+}
+
 /// The files that a line for the shell names. A `cd` is followed; where it is not certain whether it counts, such as one in
 /// parentheses, files are looked for in both folders.
-fn of_line(line: &str, folders: &[PathBuf], (workspace, look): (&Path, Look<'_>)) -> Vec<Named> {
-    let (mut found, mut folders, mut before) = (Vec::new(), folders.to_vec(), folders.to_vec());
+fn of_line(line: &str, folders: &[PathBuf], reading: Reading<'_>) -> Found {
+    let (mut found, mut folders, mut before) = (Found::default(), folders.to_vec(), folders.to_vec());
     for simple in commands(line) {
         let is_plain = !simple.words.iter().any(|word| word.is_expanded);
         let (join, is_certain) = (simple.join, simple.is_certain && simple.join == Join::After);
         let words: Vec<String> = simple.words.into_iter().map(|word| word.text).collect();
         match folder_of_cd(&words).filter(|_| is_plain) {
             Some(name) => {
-                let entered = folders.iter().filter_map(|folder| below(folder, name, workspace)).collect();
+                let entered = folders.iter().filter_map(|folder| below(folder, name, reading.workspace)).collect();
                 before = std::mem::replace(&mut folders, entered);
                 if !is_certain {
                     folders.extend(before.iter().cloned());
@@ -97,18 +183,18 @@ fn of_line(line: &str, folders: &[PathBuf], (workspace, look): (&Path, Look<'_>)
             // It runs where the one before failed, which may have been the `cd`.
             None if join == Join::Instead => {
                 let either: Vec<PathBuf> = folders.iter().chain(&before).cloned().collect();
-                found.extend(named_from(&words, &either, (workspace, look)));
+                found.and(named_from(&words, &either, reading));
             }
-            None => found.extend(named_from(&words, &folders, (workspace, look))),
+            None => found.and(named_from(&words, &folders, reading)),
         }
     }
     let mut known: Vec<Named> = Vec::new();
-    for file in found {
+    for file in found.files {
         if !known.contains(&file) {
             known.push(file);
         }
     }
-    known
+    Found { files: known, ..found }
 }
 
 /// Programs that run what the files of a repository say, without a word of which these are.
@@ -142,11 +228,13 @@ fn is_one_of(program: &str, names: &[&str]) -> bool {
 /// Where a word leads in the workspace that is said in one of its folders. What the runtime itself writes there is nobody's
 /// script.
 fn place(word: &str, folder: &Path, workspace: &Path) -> Option<PathBuf> {
-    let word = word.trim_start_matches('<');
-    let here = ["$PWD/", "${PWD}/"].iter().find_map(|here| word.strip_prefix(here));
-    let path = below(folder, here.unwrap_or(word), workspace)?;
+    let path = below(folder, without_here(word.trim_start_matches('<')), workspace)?;
     let is_ours = |path: &PathBuf| Layout::OWN.iter().any(|own| path.starts_with(own));
     Some(path).filter(|path| path.iter().next().is_some() && !is_ours(path))
+}
+
+fn without_here(word: &str) -> &str {
+    ["$PWD/", "${PWD}/"].iter().find_map(|here| word.strip_prefix(here)).unwrap_or(word)
 }
 
 /// Where a path leads from a folder of the workspace; `None` where that is outside of it.
@@ -203,7 +291,14 @@ mod tests {
             (&["grep", "-q", "x", "src/lib.rs"], "src/lib.rs"),
             (&["python3", "-c", "print(1)"], ""),
             (&["sh", "../outside.sh"], ""),
-            (&["sh", "missing.sh"], ""),
+            (&["sh", "missing.sh"], "missing.sh!"),
+            (&["timeout", "60", "./missing", "--all"], "missing!"),
+            (&["sh", "-c", "A=1 ./missing out/result && exec sh -e sub/missing"], "missing! sub/missing!"),
+            (&["sh", "-c", "cd sub || ./missing; $PWD/missing"], "sub/missing! missing!"),
+            (&["sh", "-c", "bash < missing.sh; cat < missing.sh; sh $x/missing"], "missing.sh!"),
+            (&["bash", "-o", "pipefail", "missing.sh"], "missing.sh!"),
+            (&["test", "-e", "out/missing"], ""),
+            (&["make", "test"], ""),
             (&["cat", ".loa-run/x.txt"], ""),
             (&[], ""),
             (&["sh", "-c", "./check.sh && CI=1 sh 'b b.sh' || exec ./a.sh"], "check.sh! b b.sh! a.sh"),
@@ -226,6 +321,24 @@ mod tests {
             (&["sh", "a.sh", "-c", "./check.sh x"], "a.sh!"),
         ] {
             assert_eq!(found(argv), expected, "{argv:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_looked_for_by_path_is_what_stands_in_the_place_of_a_program() {
+        for (argv, expected) in [
+            (&["check", "plan.md"][..], "check"),
+            (&["timeout", "-k", "5", "60", "make", "test"], "make timeout"),
+            (&["env", "A=1", "pytest", "-q"], "env pytest"),
+            (&["./check.sh", "x"], ""),
+            (&["/bin/sh", "-c", "cd sub && make test || npm run x"], "make npm"),
+            (&["sh", "-ec", "if ! check a; then exit 1; fi; test -e x && $TOOL y"], "check sh"),
+            (&["test", "-e", "x"], "test"),
+            (&["sh", "-c", "(cd sub; check) | tee log; A=1 other"], "check other sh tee"),
+            (&[], ""),
+        ] {
+            let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(looked_for(&argv).into_iter().collect::<Vec<_>>().join(" "), expected, "{argv:?}");
         }
     }
 

@@ -90,6 +90,14 @@ impl Journal {
         self.store.keep(text)
     }
 
+    /// A text that was kept with the execution, by its digest; `None` where none of that digest is there.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn kept(&self, digest: &str) -> Result<Option<String>, StoreError> {
+        self.store.kept(self.execution(), digest)
+    }
+
     /// What is known of the execution.
     #[must_use]
     pub fn state(&self) -> &State {

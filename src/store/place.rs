@@ -193,6 +193,14 @@ impl Place {
         Ok(())
     }
 
+    /// Whether the workspace has an id that was given to it where some state of it lies, and that is not here: whoever began
+    /// there had the state put elsewhere.
+    #[must_use]
+    pub fn is_known_elsewhere(&self) -> bool {
+        let is_here = || read_known(self.disk.as_ref(), &self.folder()).is_ok_and(|known| known.is_some());
+        read_id(self.disk.as_ref(), &self.workspace).is_some() && !is_here()
+    }
+
     /// Where the workspace was before, when it moved and nobody worked on it since.
     #[must_use]
     pub fn moved_from(&self) -> Option<&Path> {

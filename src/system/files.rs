@@ -337,6 +337,12 @@ pub fn is_program(path: &Path) -> bool {
     path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
+/// Where a program lies that a process in `folder` looks for in the folders of a `PATH`.
+#[must_use]
+pub fn find_program(name: &str, path: &str, folder: &Path) -> Option<PathBuf> {
+    path.split(':').map(|entry| folder.join(entry).join(name)).find(|place| is_program(place))
+}
+
 /// A file that grows at its end: a log, a stream of events.
 #[derive(Debug)]
 pub struct Appender {

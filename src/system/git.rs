@@ -145,7 +145,15 @@ fn others(except: &[&str]) -> Vec<String> {
 /// A git that only reads, and starts nothing by itself.
 fn reader(folder: &Path) -> Command {
     Command::new("git")
-        .args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
+        .args([
+            "--no-pager",
+            "-c",
+            "core.fsmonitor=false",
+            "-c",
+            "core.hooksPath=/dev/null",
+            "-c",
+            "core.quotePath=false",
+        ])
         .folder(folder)
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_TERMINAL_PROMPT", "0")

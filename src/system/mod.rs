@@ -7,6 +7,7 @@ pub mod beneath;
 pub mod clock;
 pub mod disk;
 pub mod env;
+pub mod file_watch;
 pub mod files;
 pub mod git;
 pub mod guard;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::backend::status::status_in;
+use crate::backend::status::{is_unreachable, status_in};
 use crate::events::Spent;
 use crate::runner::AgentEvent;
 
@@ -51,7 +51,7 @@ impl Listener {
             Some("tool_call" | "tool_call_update") => self.tool(update),
             Some("usage_update") => self.usage(update),
             Some("compaction_update") => self.compaction(update),
-            Some("session_info_update") => retrying(update).into_iter().collect(),
+            Some("session_info_update") => retrying(update),
             _ => Vec::new(),
         }
     }
@@ -91,7 +91,8 @@ impl Listener {
             (self.message, self.spoke, self.last) = Default::default();
             let wait = text.split_once("waiting ").and_then(|(_, rest)| rest.split_once('s')?.0.parse().ok());
             let retrying = AgentEvent::Retrying { status: None, wait: wait.map(Duration::from_secs) };
-            return tries_again.then_some(retrying).into_iter().collect();
+            let unreached = (tries_again && is_unreachable(text)).then_some(AgentEvent::Unreached);
+            return tries_again.then_some(retrying).into_iter().chain(unreached).collect();
         }
         let mut events: Vec<AgentEvent> = self.answered().into_iter().collect();
         let id = update["messageId"].as_str().map(str::to_owned);
@@ -181,10 +182,16 @@ fn is_greeting(part: &str) -> bool {
 }
 
 /// A retry that the agent tells as data.
-fn retrying(update: &Value) -> Option<AgentEvent> {
+fn retrying(update: &Value) -> Vec<AgentEvent> {
     let told = &update["_meta"]["jetbrains"]["air"]["sessionFailure"];
     let title = told["title"].as_str().unwrap_or_default();
-    (told["severity"] == "warning").then(|| AgentEvent::Retrying { status: status_in(title), wait: None })
+    if told["severity"] != "warning" {
+        return Vec::new();
+    }
+    let status = status_in(title);
+    let is_unreached = status.is_none() && (told["category"] == "connection" || is_unreachable(title));
+    let unreached = is_unreached.then_some(AgentEvent::Unreached);
+    [AgentEvent::Retrying { status, wait: None }].into_iter().chain(unreached).collect()
 }
 
 #[cfg(test)]

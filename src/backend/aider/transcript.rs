@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::backend::process::{Reader, Verdict, brief, silent};
 use crate::backend::recorded::Recorded;
+use crate::backend::status::is_unreachable;
 use crate::events::Spent;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
@@ -35,6 +36,8 @@ pub(super) struct Facts {
     over: bool,
     /// The last error that was printed since the last request was begun.
     error: Option<String>,
+    /// The line that follows is the rest of it: a long one is folded.
+    folded: bool,
     /// What its requests used.
     spent: Option<Spent>,
 }
@@ -100,9 +103,18 @@ impl Facts {
     pub(super) fn printed(&mut self, line: &str) -> Vec<AgentEvent> {
         if error_type(line).is_some() {
             self.error = Some(line.to_owned());
+            self.folded = true;
+            return Vec::new();
         }
-        if self.error.is_some() && line.starts_with("Retrying in ") {
-            return vec![AgentEvent::Retrying { status: None, wait: None }];
+        let is_folded = std::mem::take(&mut self.folded);
+        let Some(error) = &mut self.error else { return Vec::new() };
+        if line.starts_with("Retrying in ") {
+            let unreached = is_unreachable(error).then_some(AgentEvent::Unreached);
+            return [AgentEvent::Retrying { status: None, wait: None }].into_iter().chain(unreached).collect();
+        }
+        if is_folded {
+            error.push(' ');
+            error.push_str(line);
         }
         Vec::new()
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::backend::process::{Reader, Verdict, brief, silent};
 use crate::backend::refusal::Resumption;
-use crate::backend::status::{class_of, class_without_answer, status_in};
+use crate::backend::status::{class_of, class_without_answer, is_unreachable, status_in};
 use crate::events::Spent;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
@@ -96,8 +96,10 @@ impl Reader for Transcript {
             }
             Some("message_end") if event["message"]["role"] == "assistant" => self.answer(&event["message"]),
             Some("auto_retry_start") => {
-                let status = event["errorMessage"].as_str().and_then(status_in);
-                vec![AgentEvent::Retrying { status, wait: event["delayMs"].as_u64().map(Duration::from_millis) }]
+                let message = event["errorMessage"].as_str().unwrap_or_default();
+                let (status, wait) = (status_in(message), event["delayMs"].as_u64().map(Duration::from_millis));
+                let unreached = (status.is_none() && is_unreachable(message)).then_some(AgentEvent::Unreached);
+                [AgentEvent::Retrying { status, wait }].into_iter().chain(unreached).collect()
             }
             Some("compaction_start") => {
                 if event["reason"] == "overflow" {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::backend::process::{Verdict, brief, silent};
 use crate::backend::recorded::{Beside, Followed};
-use crate::backend::status::{class_of, class_without_answer, status, status_in};
+use crate::backend::status::{class_of, class_without_answer, is_unreachable, status, status_in};
 use crate::events::Spent;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
@@ -83,7 +83,11 @@ impl Beside for Facts {
             events.extend(self.failed.take().map(|failed| AgentEvent::Retrying { status: failed.status, wait: None }));
         }
         if request == Some("qwen-code.api_error") {
-            self.failed = Some(Failed { status: status(&payload["uiEvent"]["status_code"]) });
+            let status = status(&payload["uiEvent"]["status_code"]);
+            let is_unreached =
+                status.is_none() && payload["uiEvent"]["error_message"].as_str().is_some_and(is_unreachable);
+            events.extend(is_unreached.then_some(AgentEvent::Unreached));
+            self.failed = Some(Failed { status });
         }
         if record["subtype"] == "chat_compression" {
             let tokens = |key: &str| payload["info"][key].as_u64();

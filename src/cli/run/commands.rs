@@ -24,7 +24,7 @@ use super::notify::{
 use super::pinned::Files;
 use super::refusal::{of_prompt, of_run};
 use super::report::{escalations, report};
-use super::resumed::{Resumed, Wish, all_taken, planned_for_resume};
+use super::resumed::{Resumed, Wish, all_taken, of_missing_scripts, planned_for_resume};
 use super::runs::{prune, runs};
 use super::service::service;
 use super::show::{plan_json, plan_text, print_json};
@@ -73,6 +73,15 @@ pub(super) fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
         return doctor((&here, unreadable), plan.as_deref(), phases, args);
     }
     let here = Here::find(layout, args)?;
+    let elsewhere = here.elsewhere();
+    done(here, args).map_err(|failure| {
+        let is_about_state = matches!(failure.status, ExitStatus::NoInput | ExitStatus::HumanNeeded);
+        let hint = elsewhere.filter(|_| is_about_state);
+        hint.into_iter().fold(failure, Failure::hint)
+    })
+}
+
+fn done(here: Here, args: &LoaRun) -> Result<ExitStatus, Failure> {
     match &args.command {
         Verb::Try(wish) => try_out(wish, args.json),
         Verb::Run { plan, phases, dry_run, fresh, wait } => {
@@ -94,7 +103,8 @@ pub(super) fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
             let bounds = bounds(&here, &settings);
             let (overrides, program) = (overrides(&here, args), program()?);
             let (layout, place) = (here.layout.clone(), here.place.clone());
-            let (pinned, notices) = (all_taken(&here, &files, &plan, &settings)?, Vec::new());
+            let pinned = all_taken(&here, &files, &plan, &settings)?;
+            let notices = of_missing_scripts(&pinned).into_iter().collect();
             let request =
                 Request { layout, place, plan, backends, origin, overrides, pinned, notices, bounds, mode, program };
             execute_and_wait(args, &here, request, *wait)

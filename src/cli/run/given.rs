@@ -66,6 +66,17 @@ impl Here {
         Ok(Self { layout: self.layout.clone(), place, store })
     }
 
+    /// What to say where the state of this workspace's runs lies elsewhere than where was looked.
+    pub(super) fn elsewhere(&self) -> Option<String> {
+        let looked = self.place.base().display();
+        self.place.is_known_elsewhere().then(|| {
+            format!(
+                "runs of this workspace have their state elsewhere, not in {looked}: say what they were begun with, XDG_STATE_HOME, \
+                 LOA_RUN_STATE or runtime.state"
+            )
+        })
+    }
+
     /// Who works here.
     pub(super) fn holder(&self) -> Result<Option<Holder>, Failure> {
         self.store.holder().map_err(|error| of_run(error.into()))
@@ -119,6 +130,16 @@ pub(super) fn settings(here: &Here, args: &LoaRun) -> Result<Settings, Failure> 
 pub(super) fn settings_of_the_execution(here: &Here, args: &LoaRun) -> Option<Settings> {
     let state = here.present().ok()?;
     read_settings(here, args, &Files::of(here, state.as_ref()).ok()?).ok()
+}
+
+/// What names those who are to hear that the execution cannot go on, also where what it goes on with is gone.
+pub(super) fn settings_to_tell_by(here: &Here, args: &LoaRun) -> Option<Settings> {
+    let state = here.present().ok()?;
+    let files = match Files::of(here, state.as_ref()) {
+        Ok(files) => files,
+        Err(_) => Files::left_of(here, state.as_ref()?)?,
+    };
+    read_settings(here, args, &files).ok()
 }
 
 fn read_settings(here: &Here, args: &LoaRun, files: &Files) -> Result<Settings, ConfigError> {

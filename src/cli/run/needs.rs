@@ -209,9 +209,7 @@ pub(super) fn find(program: &str, workspace: &Path) -> Option<String> {
         let path = workspace.join(program);
         return files::is_program(&path).then(|| path.display().to_string());
     }
-    let folders = env::var("PATH")?;
-    let mut paths = folders.split(':').map(|folder| Path::new(folder).join(program));
-    paths.find(|path| files::is_program(path)).map(|path| path.display().to_string())
+    files::find_program(program, &env::var("PATH")?, workspace).map(|path| path.display().to_string())
 }
 
 /// Programs whose first argument, where it is no option, is a file to run.

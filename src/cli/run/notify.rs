@@ -7,7 +7,7 @@ use tokio::runtime::Runtime;
 
 use super::args::{LoaRun, Which};
 use super::commands::runtime;
-use super::given::{Here, bounds, settings, settings_again, settings_of_the_execution};
+use super::given::{Here, bounds, settings, settings_again, settings_of_the_execution, settings_to_tell_by};
 use super::refusal::of_run;
 use super::service::has_service;
 use super::show::{print_json, undelivered_line};
@@ -100,7 +100,10 @@ pub(super) fn tell_of_failure(here: &Here, deliverer: Deliverer, runtime: &Runti
 
 /// Tells of an error that kept a service from working, before there was a session that could tell of it.
 pub(super) fn tell_of_refusal(here: &Here, args: &LoaRun, error: &str) -> Result<(), Failure> {
-    let Some(settings) = settings_of_the_execution(here, args) else { return Ok(()) };
+    let Some(settings) = settings_to_tell_by(here, args) else {
+        say(format_args!("loa-run: nobody else was told: who is to be told cannot be read"));
+        return Ok(());
+    };
     tell_unrecorded(&deliverer(here, &settings), &runtime()?, error);
     Ok(())
 }

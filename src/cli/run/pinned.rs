@@ -43,13 +43,29 @@ impl Files {
         let text = |execution: &ExecutionId, file: &PinnedFile| {
             let Some(digest) = &file.sha256 else { return Ok(None) };
             let kept = here.store.kept(execution, digest).map_err(|error| of_run(error.into()))?;
-            kept.map(|text| Some(text.into_bytes())).ok_or_else(|| gone(file))
+            let kept = kept.map(String::into_bytes).or_else(|| unchanged(here, file, digest));
+            kept.map(Some).ok_or_else(|| gone(file))
         };
         let pinned = open.into_iter().flat_map(|state| state.pinned.iter().map(|file| (&state.execution_id, file)));
         let pinned = pinned.filter(|(_, file)| file.is_read());
         let pinned =
             pinned.map(|(execution, file)| Ok(PinnedText { file: file.clone(), text: text(execution, file)? }));
         Ok(Self { pinned: pinned.collect::<Result<_, Failure>>()?, ..Self::on_disk(here) })
+    }
+
+    /// For whoever has to tell that what an execution began with is gone: what can still be had of it. Nothing where what names
+    /// the receivers is gone, too, and another one lies in its place: a phase may have written that.
+    pub(super) fn left_of(here: &Here, state: &State) -> Option<Self> {
+        let files = state.pinned.iter().filter(|file| file.is_read());
+        let texts = files.map(|file| {
+            let Some(digest) = &file.sha256 else { return Some(PinnedText { file: file.clone(), text: None }) };
+            let kept = here.store.kept(&state.execution_id, digest).ok().flatten().map(String::into_bytes);
+            let text = kept.or_else(|| unchanged(here, file, digest));
+            let names_receivers = !matches!(file.role, PinnedRole::Plan | PinnedRole::Environment);
+            (text.is_some() || !names_receivers).then(|| PinnedText { file: file.clone(), text })
+        });
+        let pinned = texts.collect::<Option<Vec<PinnedText>>>()?;
+        Some(Self { pinned, ..Self::on_disk(here) })
     }
 
     /// The same with the plan as it lies there now.
@@ -179,6 +195,15 @@ impl ConfigFiles for Files {
         self.keep(pinned_role, path, source.as_ref().map(|source| &source.bytes[..]));
         Ok(source)
     }
+}
+
+/// What lies there now of a file whose text is gone from the state, where it is what the execution began with.
+fn unchanged(here: &Here, file: &PinnedFile, digest: &str) -> Option<Vec<u8>> {
+    let bytes = match file.role {
+        PinnedRole::Environment => serde_json::to_vec(&lasting(&env::vars())).ok()?,
+        _ => files::read(&file.place(here.layout.workspace()), Budget::default().bytes).ok()?,
+    };
+    Some(bytes).filter(|bytes| PinnedFile::digest(bytes) == digest)
 }
 
 /// Without what it began with, nobody can say what the execution was to do.

@@ -10,7 +10,7 @@ use super::refusal::of_run;
 use crate::cli::{ExitStatus, Failure};
 use crate::config::{Explained, SEARCH_PATH, Settings};
 use crate::contract::Phase;
-use crate::events::{PinnedFile, RunOrigin, State};
+use crate::events::{PinnedFile, PinnedRole, RunOrigin, State};
 use crate::runner::{
     Asked, Differences, NotRecorded, PinnedText, Plan, RunError, Selection, Stage, ask_about_weaker, differences,
     prompt_files, recorded_files, shell_word, weaker,
@@ -139,7 +139,7 @@ impl<'a> Begun<'a> {
     }
 
     fn differences(&self, here: &Here) -> Result<Differences, Failure> {
-        differences(here.layout.workspace(), self.recorded, self.settings.protects()).map_err(not_recorded)
+        differences(here.layout.workspace(), &self.plan, self.recorded, self.settings.protects()).map_err(not_recorded)
     }
 
     /// What to say of files and variables that differ, where it goes on with what it began with.
@@ -194,6 +194,23 @@ pub(super) fn all_taken(
     let of_workspace = recorded_files(here.layout.workspace(), plan, settings.protects()).map_err(not_recorded)?;
     let prompts = prompt_files(here.layout.workspace(), plan, settings);
     Ok(files.taken().into_iter().chain(of_workspace).chain(prompts).collect())
+}
+
+/// What to say of scripts that gates start and that are not there when an execution begins.
+pub(super) fn of_missing_scripts(pinned: &[PinnedText]) -> Option<String> {
+    let is_missing = |file: &&PinnedFile| file.role == PinnedRole::Gate && file.sha256.is_none();
+    let names: Vec<String> = pinned
+        .iter()
+        .map(|pinned| &pinned.file)
+        .filter(is_missing)
+        .map(|file| file.path.display().to_string())
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "gates start what is not there: {}. Before such a script decides anything, a person is asked",
+            names.join(", ")
+        )
+    })
 }
 
 fn not_recorded(error: NotRecorded) -> Failure {

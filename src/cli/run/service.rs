@@ -3,6 +3,7 @@
 //! `unit` is the text; this writes it, and asks `systemctl --user` and `loginctl` for the rest. The unit starts
 //! `loa-run service run`, which goes on with what is unfinished, and with nothing else.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,10 +20,12 @@ use super::notify::{deliverer, listen, listening, tell_of_refusal};
 use super::refusal::of_run;
 use super::show::print_json;
 use super::unit::{Parts, Unit, environment_file, is_ours, name, unit};
+use crate::backend::every_backend;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
+use crate::config::lasting;
 use crate::events::RunStatus;
-use crate::runner::{Awaited, stay_until_told};
+use crate::runner::{Awaited, Notification, stay_until_told};
 use crate::system::disk::Kind;
 use crate::system::env;
 use crate::system::files::{self, FileError, Privacy};
@@ -99,6 +102,8 @@ struct Service<'a> {
     json: bool,
     unit: Unit,
     path: PathBuf,
+    /// The variables of the present environment that a run here would hear, and the service does not.
+    left_out: Vec<String>,
 }
 
 pub(super) fn service(here: &Here, verb: &ServiceVerb, args: &LoaRun) -> Result<ExitStatus, Failure> {
@@ -111,9 +116,11 @@ pub(super) fn service(here: &Here, verb: &ServiceVerb, args: &LoaRun) -> Result<
     }
     let env_file = if let ServiceVerb::Install { env_file, .. } = verb { env_file.as_deref() } else { None };
     let mut service = Service::of(here, env_file, args.json)?;
-    if let Some(kept) = service.kept_env_file().filter(|_| env_file.is_none()) {
-        service = Service::of(here, Some(&kept), args.json)?;
+    let kept = service.kept_env_file().filter(|_| env_file.is_none());
+    if let Some(kept) = &kept {
+        service = Service::of(here, Some(kept), args.json)?;
     }
+    service.left_out = left_out(here, args, env_file.or(kept.as_deref()));
     match verb {
         ServiceVerb::Install { start, linger, dry_run, .. } => service.install(*start, *linger, *dry_run),
         ServiceVerb::Start => service.start(),
@@ -144,7 +151,7 @@ impl<'a> Service<'a> {
         })?;
         let no_home = || Failure::new(ExitStatus::NoInput, "neither HOME nor XDG_CONFIG_HOME says where units lie");
         let path = env::config_home().ok_or_else(no_home)?.join("systemd/user").join(&unit.name);
-        Ok(Self { here, json, unit, path })
+        Ok(Self { here, json, unit, path, left_out: Vec::new() })
     }
 
     fn install(&self, start: bool, linger: bool, dry_run: bool) -> Result<ExitStatus, Failure> {
@@ -153,6 +160,7 @@ impl<'a> Service<'a> {
         if dry_run {
             let document =
                 json!({ "unit": self.unit.name, "path": self.path, "text": self.unit.text, "changes": differs });
+            say_left_out(&self.left_out);
             return self.told(&document, &format!("# {}\n{}", self.path.display(), self.unit.text));
         }
         self.manager()?;
@@ -171,7 +179,9 @@ impl<'a> Service<'a> {
         let name = &self.unit.name;
         let document = json!({
             "unit": name, "path": self.path, "changed": differs, "enabled": true, "started": start, "linger": lingers,
+            "left_out": self.left_out,
         });
+        say_left_out(&self.left_out);
         let written = if differs { "written" } else { "as it was" };
         let text = [
             format!("{}: {written}, enabled\n", self.path.display()),
@@ -343,6 +353,33 @@ fn said(program: &str, arguments: &[&str]) -> Result<Result<String, String>, Fai
         ProcessExit::Signalled(signal) => Err(format!("signal {signal}")),
         ProcessExit::SpawnFailed(error) => Err(error.to_string()),
     })
+}
+
+/// The variables that are set now and that a run here would hear, but for those that the unit or its file of variables sets: what
+/// they say over the configuration, agents' credentials, and addresses of those who are told.
+fn left_out(here: &Here, args: &LoaRun, env_file: Option<&Path>) -> Vec<String> {
+    let now = env::vars();
+    let mut heard: BTreeSet<String> = lasting(&now).into_keys().collect();
+    if let Some(settings) = settings_of_the_execution(here, args) {
+        heard.extend(every_backend(&settings).withheld_from(None));
+        heard.extend(Notification::from(&settings).variables());
+    }
+    let text = env_file.and_then(|path| files::read(path, 1 << 20).ok()).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let in_file: Vec<&str> = text.lines().filter_map(|line| Some(line.trim_start().split_once('=')?.0)).collect();
+    let is_set = |name: &String| now.get(name).is_some_and(|value| !value.is_empty());
+    let is_left = |name: &String| is_set(name) && !KEPT.contains(&name.as_str()) && !in_file.contains(&name.as_str());
+    heard.into_iter().filter(is_left).collect()
+}
+
+fn say_left_out(names: &[String]) {
+    if !names.is_empty() {
+        say(format_args!(
+            "loa-run: the service does not hear what these variables of your shell say: {}; put what is no secret into \
+             .loa.config.yaml, and the rest into a file of NAME=value lines: `loa-run service install --env-file FILE`",
+            names.join(", ")
+        ));
+    }
 }
 
 /// A file that may hold keys, which nobody else may read.

@@ -55,6 +55,10 @@ fn write_head(text: &mut String, status: &Status) -> std::fmt::Result {
     let (word, note) = match (&status.process, dead) {
         (Some(holder), _) => (status.status.as_str(), format!(", {}", holder.words())),
         (None, true) => ("died", ", its process is gone; `loa-run resume` goes on".to_owned()),
+        (None, false) if status.only_checkpoints => (
+            status.status.as_str(),
+            ", by its checkpoints alone; `loa-run resume --adopt` takes them over and goes on".to_owned(),
+        ),
         (None, false) if goes_on(status.status) => (status.status.as_str(), "; `loa-run resume` goes on".to_owned()),
         (None, false) if status.status == RunStatus::Aborted => {
             (status.status.as_str(), "; `loa-run run --fresh` begins another".to_owned())

@@ -32,6 +32,9 @@ pub(super) fn show_status(here: &Here, watch: bool, args: &LoaRun) -> Result<Exi
         print_json(&status)?;
     } else {
         print(&status_text(&status))?;
+        if let Some(hint) = here.elsewhere() {
+            print(&format!("\n{hint}\n"))?;
+        }
     }
     Ok(exit(status.standing))
 }

@@ -16,4 +16,4 @@ pub use port::{
     AgentEnd, AgentEvent, Backend, Backends, Capabilities, Container, Invocation, Session, Surroundings, Task,
 };
 pub(super) use prompt::prompt;
-pub(super) use unreached::{EVIDENCE, Unreached};
+pub(super) use unreached::{EVIDENCE, Sign, Unreached};

@@ -1,4 +1,5 @@
-//! Recognises an agent that does nothing any more but try to reach its provider.
+//! Recognises an agent that does nothing any more but try to reach its provider. From the first word that says so its time is
+//! nobody's, as in an outage that is waited for.
 
 use std::time::Duration;
 
@@ -20,22 +21,42 @@ pub(in crate::runner) struct Unreached {
     said: Option<(Moment, Moment)>,
 }
 
+/// What an agent's words come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::runner) enum Sign {
+    /// From now on it only tries to reach its provider.
+    Begins,
+    /// It has tried for too long.
+    InVain,
+    /// It does something else again, or nobody can tell any more.
+    Over,
+}
+
 impl Unreached {
-    /// Takes note of what an agent did; whether it has tried in vain for too long.
-    pub(in crate::runner) fn heard(&mut self, event: &AgentEvent, now: Moment) -> bool {
+    /// Takes note of what an agent did. Nobody waits for longer than `patience`.
+    pub(in crate::runner) fn heard(&mut self, event: &AgentEvent, now: Moment, patience: Duration) -> Option<Sign> {
         match event {
             AgentEvent::Unreached => {
                 let together = self.said.filter(|(_, last)| now.since(*last) <= TOGETHER);
                 let first = together.map_or(now, |(first, _)| first);
                 self.said = Some((first, now));
-                now.since(first) >= PATIENCE
+                let is_in_vain = now.since(first) >= PATIENCE.min(patience);
+                if is_in_vain { Some(Sign::InVain) } else { together.is_none().then_some(Sign::Begins) }
             }
-            AgentEvent::Output(_) | AgentEvent::Session(_) | AgentEvent::Retrying { status: None, .. } => false,
-            _ => {
-                self.said = None;
-                false
-            }
+            AgentEvent::Output(_) | AgentEvent::Session(_) | AgentEvent::Retrying { status: None, .. } => None,
+            _ => self.over(),
         }
+    }
+
+    /// Takes note that time passed.
+    pub(in crate::runner) fn looked_at(&mut self, now: Moment) -> Option<Sign> {
+        let is_past = self.said.is_some_and(|(_, last)| now.since(last) > TOGETHER);
+        if is_past { self.over() } else { None }
+    }
+
+    /// What was said counts no more.
+    pub(in crate::runner) fn over(&mut self) -> Option<Sign> {
+        self.said.take().map(|_| Sign::Over)
     }
 }
 
@@ -52,21 +73,36 @@ mod tests {
     fn only_words_in_vain_without_anything_between_them_are_too_many() {
         let unreached = || AgentEvent::Unreached;
         let retrying = |status| AgentEvent::Retrying { status, wait: None };
-        for (what, events, expected) in [
-            ("two minutes of it", vec![(0, unreached()), (30, unreached()), (120, unreached())], true),
-            ("not so long", vec![(0, unreached()), (119, unreached())], false),
-            ("retries beside it", vec![(0, unreached()), (9, retrying(None)), (120, unreached())], true),
-            ("an answer, if an error", vec![(0, unreached()), (9, retrying(Some(503))), (120, unreached())], false),
-            ("it works", vec![(0, unreached()), (9, AgentEvent::Working), (120, unreached())], false),
-            ("another interruption", vec![(0, unreached()), (400, unreached())], false),
-            ("which lasts", vec![(0, unreached()), (400, unreached()), (520, unreached())], true),
+        let long = Duration::from_hours(2);
+        for (what, patience, events, expected) in [
+            ("a first word", long, vec![(0, unreached())], Some(Sign::Begins)),
+            (
+                "two minutes of it",
+                long,
+                vec![(0, unreached()), (30, unreached()), (120, unreached())],
+                Some(Sign::InVain),
+            ),
+            ("not so long", long, vec![(0, unreached()), (119, unreached())], None),
+            ("less patience", Duration::from_mins(1), vec![(0, unreached()), (60, unreached())], Some(Sign::InVain)),
+            ("retries", long, vec![(0, unreached()), (9, retrying(None)), (120, unreached())], Some(Sign::InVain)),
+            ("an answer, if an error", long, vec![(0, unreached()), (9, retrying(Some(503)))], Some(Sign::Over)),
+            ("it works", long, vec![(0, unreached()), (9, AgentEvent::Working)], Some(Sign::Over)),
+            ("and works on", long, vec![(0, unreached()), (9, AgentEvent::Working), (10, AgentEvent::Turn)], None),
+            ("again", long, vec![(0, unreached()), (9, AgentEvent::Turn), (120, unreached())], Some(Sign::Begins)),
+            ("another interruption", long, vec![(0, unreached()), (400, unreached())], Some(Sign::Begins)),
+            ("which lasts", long, vec![(0, unreached()), (400, unreached()), (520, unreached())], Some(Sign::InVain)),
         ] {
             let (mut state, began) = (Unreached::default(), clock::now());
-            let heard: Vec<bool> = events
+            let heard: Vec<Option<Sign>> = events
                 .iter()
-                .map(|(second, event)| state.heard(event, began.later(Duration::from_secs(*second))))
+                .map(|(second, event)| state.heard(event, began.later(Duration::from_secs(*second)), patience))
                 .collect();
             assert_eq!(heard.last(), Some(&expected), "{what}: {heard:?}");
         }
+        let (mut state, began) = (Unreached::default(), clock::now());
+        let at = |second| began.later(Duration::from_secs(second));
+        let _ = state.heard(&unreached(), at(0), long);
+        let looks = [300, 301, 302].map(|second| state.looked_at(at(second)));
+        assert_eq!(looks, [None, Some(Sign::Over), None], "it may think for longer than nobody knows what it does");
     }
 }

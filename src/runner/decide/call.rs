@@ -54,10 +54,11 @@ impl Cause {
     }
 
     /// A script of a gate, or a protected file, is not the one that the execution began with.
-    pub(super) fn gate_changed(state: &State, phase: Phase) -> Self {
+    pub(super) fn gate_changed(state: &State, phase: Phase, has_run: bool) -> Self {
         let files = state.changed_gates.get(&phase).map_or(&[][..], Vec::as_slice);
+        let gate = if has_run { "what the gate said does not count" } else { "the gate was not asked" };
         let reason = format!(
-            "{phase}: {}; the gate was not asked. Look at it: fix_and_resume agrees to what is there now",
+            "{phase}: {}; {gate}. Look at it: fix_and_resume agrees to what is there now",
             PinnedFile::why_not_asked(files)
         );
         Self { trigger: EscalationTrigger::Manual, phase, active: Some(phase), reason, approval: false }

@@ -40,7 +40,10 @@ pub enum Stop {
         since: Timestamp,
     },
     /// A script of its gate is not the one that the execution began with.
-    GateChanged,
+    GateChanged {
+        /// The gate has run: that was seen afterwards.
+        has_run: bool,
+    },
     /// Somebody stopped the agent.
     Cancelled,
 }
@@ -173,6 +176,19 @@ impl Live {
         let now = self.now;
         if let Some(running) = &mut self.running {
             running.waits_since.get_or_insert(now);
+        }
+    }
+
+    /// Since then the agent of the stage only tries to reach its provider, unless the stage waits already.
+    pub fn unreached(&mut self, since: Moment) {
+        let now = self.now;
+        if let Some(running) = self.running.as_mut().filter(|running| running.waits_since.is_none()) {
+            // No earlier than it began.
+            let began = running.began;
+            let since = if now.since(since) > now.since(began) { began } else { since };
+            running.waits_since = Some(since);
+            // What is journaled already stays charged.
+            self.uncharged = self.uncharged.saturating_sub(now.since(since));
         }
     }
 

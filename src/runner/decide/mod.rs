@@ -251,7 +251,7 @@ fn stopped(state: &State, live: &Live, rules: &Rules, phase: Phase, stop: Stop) 
         Stop::OutOfPatience(until) => Step::End(RunEnd::Paused { pause: Pause::Limit { until } }),
         Stop::Outage { since } => Step::End(RunEnd::Paused { pause: Pause::Outage { since } }),
         Stop::Cancelled => Step::End(RunEnd::Paused { pause: Pause::AgentCancelled }),
-        Stop::GateChanged => call(state, live, rules, &Cause::gate_changed(state, phase)),
+        Stop::GateChanged { has_run } => call(state, live, rules, &Cause::gate_changed(state, phase, has_run)),
         stop => call(state, live, rules, &Cause::stopped(phase, stop, &rules.bounds)),
     }
 }

@@ -19,9 +19,12 @@ pub fn outage(state: &State, live: &Live, rules: &Rules, phase: Phase, reason: &
     let now = live.now();
     let lasts = |outage: &&Outage| outage.phase == phase && !is_past(outage, now.wall());
     let before = state.outage.as_ref().filter(lasts);
-    let since = before.map_or(now.wall(), |outage| outage.since);
-    // A probe takes its time too.
-    let probing = state.outage_of(phase).and(live.probe_at).map_or(Duration::ZERO, |began| now.since(began));
+    // A probe takes its time too, and so does an agent that tries for long before it says so, or is ended.
+    let waits_since = live.running.and_then(|running| running.waits_since);
+    let began = if state.outage_of(phase).is_some() { live.probe_at } else { waits_since };
+    let probing = began.map_or(Duration::ZERO, |began| now.since(began));
+    let first = now.wall().checked_sub(probing).unwrap_or(now.wall());
+    let since = before.map_or(first, |outage| outage.since);
     let waited = before.map_or(Duration::ZERO, Outage::waited) + probing;
     let left = rules.bounds.outage_patience.saturating_sub(waited);
     let probes = before.map_or(0, |outage| outage.probe);

@@ -166,7 +166,8 @@ fn take(dispatcher: &mut Dispatcher<Host<'_>>, mail: Mail) -> Result<Waits, RunE
         Mail::Letter(Letter { at, fact, taken }) => {
             let waits = dispatcher.step(at, fact)?;
             // Whoever waits for it may be gone.
-            let _ = taken.map(|taken| taken.send(Taken { probe_at: dispatcher.probe_at() }));
+            let (probe_at, patience_ends) = (dispatcher.probe_at(), dispatcher.patience_ends());
+            let _ = taken.map(|taken| taken.send(Taken { probe_at, patience_ends }));
             Ok(waits)
         }
         Mail::Failed(error) => Err(dispatcher.stage_failed(error)),

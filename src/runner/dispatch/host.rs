@@ -132,7 +132,7 @@ impl Ports for Host<'_> {
             trouble: start.trouble.clone(),
             known: known.and_then(|agent| Some((agent.backend.clone(), agent.session.clone()?))),
             pinned: state.pinned.iter().filter(|file| !file.is_read()).cloned().collect(),
-            is_probe: state.outage_of(start.phase).is_some(),
+            patience_ends: state.outage_of(start.phase).map(|outage| outage.until),
             not_before: state.stamp(clock::now().wall()),
         };
         let guard = self.guard.clone().expect("a session is ready before a stage starts");

@@ -167,6 +167,7 @@ impl<P: Ports> Dispatcher<P> {
                 }
             }
             Fact::LimitReached { until, known } => self.limit_reached(until, known)?,
+            Fact::Unreached { since } => self.live.unreached(since),
             Fact::LimitLifted => self.live.limit_lifted(),
             Fact::OutageMet { reason } => self.outage_met(&reason)?,
             Fact::OutageOver => self.outage_over()?,
@@ -255,6 +256,12 @@ impl<P: Ports> Dispatcher<P> {
     #[must_use]
     pub fn probe_at(&self) -> Option<Moment> {
         self.live.probe_at
+    }
+
+    /// When patience for the outage ends that the running stage has met.
+    #[must_use]
+    pub fn patience_ends(&self) -> Option<jiff::Timestamp> {
+        Some(self.journal.state().outage_of(self.live.running?.phase)?.until)
     }
 
     /// An attempt ended.

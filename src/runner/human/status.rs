@@ -85,6 +85,9 @@ pub struct Status {
     /// Why the last session could not go on, when an error ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// Nothing but checkpoints is known of it: no state of it lies where was looked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub only_checkpoints: bool,
     /// Who is to be told of an end and was not yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undelivered: Vec<Undelivered>,
@@ -233,6 +236,7 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         outage: state.outage.clone().filter(|outage| outage.answered.is_none()),
         answers: state.resolutions.iter().map(AnswerLine::from).collect(),
         last_error: state.last_error.clone(),
+        only_checkpoints: matches!(existing, Existing::Checkpoints(_)),
         undelivered,
     })
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
+use super::difference::{Difference, differences};
 use super::morning::{Answering, Morning, Observed, logs_of};
 use super::outbox::{Outcome, Undelivered, due, next_try, tried, undelivered};
 use super::send::Sender;
@@ -193,7 +194,18 @@ impl Deliverer {
             Some(began) => changed(&self.layout, began).await,
             None => Vec::new(),
         };
-        Ok(Morning::of(message, state, &self.layout, &self.answering, Observed { changed, log_of, log }))
+        let differences = if is_present { self.differences(journal, &message.news) } else { Vec::new() };
+        Ok(Morning::of(message, state, &self.layout, &self.answering, Observed { differences, changed, log_of, log }))
+    }
+
+    /// What changed in the files that a call asks about.
+    fn differences(&self, journal: &Journal, news: &News) -> Vec<Difference> {
+        let (News::Escalated { number, phase, .. }, state) = (news, journal.state()) else { return Vec::new() };
+        let is_pending = state.pending.as_ref().is_some_and(|pending| pending.number == *number);
+        let Some(files) = state.changed_gates.get(phase).filter(|_| is_pending) else { return Vec::new() };
+        // What cannot be read is not shown, and the file is named all the same.
+        let kept = |digest: &str| journal.kept(digest).ok().flatten();
+        differences(self.layout.workspace(), files, &state.pinned, kept, &self.sender.redactor)
     }
 }
 

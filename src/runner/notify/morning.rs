@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::difference::Difference;
 use crate::contract::{Finding, Phase, PhaseExit};
 use crate::draw;
 use crate::events::{Message, News, State};
@@ -40,6 +41,8 @@ pub struct Morning {
     pub error: Option<String>,
     /// What is not as the execution began with it, of what decides it; empty where nothing is.
     pub files: String,
+    /// What changed in the files that somebody is asked about.
+    pub differences: Vec<Difference>,
     /// What changed in the work tree; empty where nobody knows.
     pub changed: Vec<String>,
     /// Since when.
@@ -74,6 +77,8 @@ pub struct Asked {
 /// What is seen of the world around a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Observed {
+    /// What changed in the files that somebody is asked about.
+    pub(super) differences: Vec<Difference>,
     /// What changed in the work tree.
     pub(super) changed: Vec<String>,
     /// Whose log the end is of.
@@ -117,6 +122,7 @@ impl Morning {
             took: took(message, state),
             error: error(&message.news),
             files: clean(&state.changed_files.to_string(), REASON),
+            differences: observed.differences,
             changed: observed.changed,
             changed_since: changed_since(state),
             log_of: observed.log_of,
@@ -154,6 +160,7 @@ impl Morning {
             took: took.to_owned(),
             error: None,
             files: String::new(),
+            differences: Vec::new(),
             changed: Vec::new(),
             changed_since: String::new(),
             log_of: None,

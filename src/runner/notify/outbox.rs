@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(carried(&completed, &everybody).len(), 1, "a pause is of no interest any more");
         assert_eq!(carried(&completed, &[]), []);
         assert_eq!(carried(&completed, &[receiver("a", &[NotifyOn::Failed])]), []);
-        let many = after(vec![Event::ExecutionCompleted; 40]);
+        let many = after(vec![paused(); 40]);
         assert_eq!(many.outbox.expect("opened").messages.len(), 16);
     }
 }

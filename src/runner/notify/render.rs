@@ -24,6 +24,7 @@ const PLAIN: usize = 64 * 1024;
 pub(super) fn text(morning: &Morning, most: usize) -> String {
     let whole = |lines: usize| {
         let mut parts = vec![asked(morning)];
+        parts.extend(differences(morning).map(|(head, text)| format!("{head}:\n{text}")));
         parts.extend(found(morning));
         parts.push(facts(morning));
         parts.extend(changed(morning).map(|(head, text)| format!("{head}:\n{text}")));
@@ -81,6 +82,11 @@ fn facts(morning: &Morning) -> String {
     lines.join("\n")
 }
 
+/// What changed in each file that somebody is asked about.
+fn differences(morning: &Morning) -> impl Iterator<Item = (String, String)> {
+    morning.differences.iter().map(|it| (format!("What changed in {}", it.file), it.lines.join("\n")))
+}
+
 fn changed(morning: &Morning) -> Option<(String, String)> {
     let head = || format!("Changed {}", morning.changed_since);
     (!morning.changed.is_empty()).then(|| (head(), morning.changed.join("\n")))
@@ -129,6 +135,7 @@ pub(super) fn webhook(morning: &Morning) -> String {
         "phases": morning.phases,
         "answers": morning.answers.iter().map(|(what, line)| json!({ "what": what, "run": line })).collect::<Vec<_>>(),
         "changed_files": morning.files,
+        "differences": morning.differences.iter().map(|it| json!({ "file": it.file, "lines": it.lines })).collect::<Vec<_>>(),
         "changed": morning.changed,
         "log": morning.log,
     });
@@ -157,6 +164,7 @@ pub(super) fn slack(morning: &Morning) -> String {
     let why = morning.call.as_ref().map(|call| &call.reason).or(morning.error.as_ref());
     blocks.extend(why.map(|why| section(&cut(&escaped(why), SLACK_BLOCK))));
     blocks.extend(morning.answers.iter().map(|(what, line)| code(what, line)));
+    blocks.extend(differences(morning).map(|(head, text)| code(&head, &text)));
     blocks.extend(found(morning).map(|text| section(&cut(&escaped(&text), SLACK_BLOCK))));
     blocks.push(section(&cut(&escaped(&facts(morning)), SLACK_BLOCK)));
     blocks.extend(changed(morning).map(|(head, text)| code(&head, &text)));
@@ -174,8 +182,10 @@ pub(super) fn slack(morning: &Morning) -> String {
 pub(super) fn discord(morning: &Morning) -> String {
     let answers = morning.answers.iter().map(|(what, line)| format!("{what}:\n{}", fenced(line)));
     let content = std::iter::once(format!("**{}**", without_fences(&morning.title).replace('*', "∗"))).chain(answers);
-    let mut parts: Vec<String> =
-        found(morning).into_iter().map(|text| cut(&without_fences(&text), DISCORD.1 / 4)).collect();
+    let differences = differences(morning).map(|(head, text)| format!("{head}:\n{}", fenced(&text)));
+    let differences: Vec<String> = differences.collect();
+    let mut parts: Vec<String> = (!differences.is_empty()).then(|| differences.join("\n")).into_iter().collect();
+    parts.extend(found(morning).into_iter().map(|text| cut(&without_fences(&text), DISCORD.1 / 4)));
     parts.push(cut(&without_fences(&facts(morning)), DISCORD.1 / 4));
     parts.extend(changed(morning).map(|(head, text)| format!("{head}:\n{}", fenced(&cut(&text, DISCORD.1 / 4)))));
     let used: usize = parts.iter().map(|part| part.len() + 2).sum();

@@ -12,7 +12,7 @@ use super::inbox::Fact;
 use super::outage::HANGS;
 use crate::events::{AgentActivity, Begins, Event, Observation};
 use crate::policy::{Class, Consequence, StageOutcome, next_look};
-use crate::runner::agent::{Driven, EVIDENCE, Host, TICK, Unreached, activity, drive, ended, left, prompt};
+use crate::runner::agent::{Driven, EVIDENCE, Host, Sign, TICK, activity, drive, ended, left, prompt};
 use crate::runner::decide::Stop;
 use crate::runner::{AgentEnd, AgentEvent, AgentWork, Invocation, RunError, Session};
 use crate::system::clock;
@@ -61,9 +61,11 @@ impl Host for PhaseHost<'_> {
     }
 
     async fn heard(&mut self, event: AgentEvent) -> Result<Option<Cut>, RunError> {
-        let in_vain = self.agent.unreached.heard(&event, clock::now());
+        let patience = self.task.patience_left(self.agent);
+        let sign = self.agent.unreached.heard(&event, clock::now(), patience);
+        self.task.charge_by(sign, self.agent).await;
         self.task.note(event, self.agent).await?;
-        if in_vain {
+        if sign == Some(Sign::InVain) {
             return Ok(Some(Cut::Unreached));
         }
         if let Some(since) = &mut self.agent.probing {
@@ -82,6 +84,8 @@ impl Host for PhaseHost<'_> {
 
     async fn tick(&mut self) -> Result<Option<Cut>, RunError> {
         self.task.look().await?;
+        let sign = self.agent.unreached.looked_at(clock::now());
+        self.task.charge_by(sign, self.agent).await;
         if self.agent.probing.is_some_and(|since| clock::now().since(since) >= HANGS) {
             return Ok(Some(Cut::Unanswered));
         }
@@ -128,7 +132,9 @@ impl StageTask {
 
     async fn begin_invocation(&mut self, agent: &mut AgentSession) {
         agent.invocations += 1;
-        agent.unreached = Unreached::default();
+        let sign = agent.unreached.over();
+        self.charge_by(sign, agent).await;
+        agent.idle_since = Some(clock::now());
         let session = agent.earlier().map(str::to_owned);
         let begins = if session.is_some() { Begins::Resumed } else { Begins::New };
         let (number, backend) = (agent.invocations, agent.backend.name().to_owned());
@@ -177,6 +183,26 @@ impl StageTask {
         Ok(end)
     }
 
+    /// How long the agent may still try to reach its provider.
+    fn patience_left(&self, agent: &AgentSession) -> Duration {
+        let all = self.bounds.outage_patience;
+        match self.order.patience_ends.filter(|_| agent.probing.is_some()) {
+            _ if all.is_zero() => Duration::MAX,
+            Some(ends) => left(ends),
+            None => all,
+        }
+    }
+
+    /// The time in which an agent only tries to reach its provider is nobody's, where outages are waited for.
+    async fn charge_by(&mut self, sign: Option<Sign>, agent: &AgentSession) {
+        let waits = !self.bounds.outage_patience.is_zero();
+        match sign.filter(|_| waits && agent.probing.is_none()) {
+            Some(Sign::Begins) => drop(self.inbox.announce(Fact::Unreached { since: clock::now() }).await),
+            Some(Sign::Over) => drop(self.inbox.announce(Fact::LimitLifted).await),
+            Some(Sign::InVain) | None => {}
+        }
+    }
+
     /// What an outage is to this run: one that nobody wants to wait for is a failure like others.
     fn class_of_outage(&self) -> Class {
         let waits = !self.bounds.outage_patience.is_zero();
@@ -209,7 +235,13 @@ impl StageTask {
             }
             Consequence::Stop => Next::End(Err(Stop::Cancelled)),
             Consequence::Wait(until) => self.wait_for_limit(agent, until).await?,
-            Consequence::Probe => self.wait_for_provider(agent, &end.evidence).await?,
+            Consequence::Probe => {
+                // It was not answered once, so all that it did was to try.
+                if let Some(since) = agent.idle_since.filter(|_| agent.capabilities.usage && agent.probing.is_none()) {
+                    self.inbox.announce(Fact::Unreached { since }).await;
+                }
+                self.wait_for_provider(agent, &end.evidence).await?
+            }
         })
     }
 
@@ -269,6 +301,8 @@ impl StageTask {
 
     /// The provider answered, or failed otherwise than by an outage.
     async fn answered(&mut self, agent: &mut AgentSession) {
+        let sign = agent.unreached.over();
+        self.charge_by(sign, agent).await;
         if agent.probing.take().is_some() {
             self.inbox.announce(Fact::OutageOver).await;
         }
@@ -282,6 +316,7 @@ impl StageTask {
         }
         if matches!(event, AgentEvent::Turn | AgentEvent::Usage(_) | AgentEvent::Working | AgentEvent::Compacted { .. })
         {
+            agent.idle_since = None;
             self.answered(agent).await;
         }
         agent.turns += u32::from(event == AgentEvent::Turn);

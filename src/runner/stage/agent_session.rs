@@ -35,6 +35,8 @@ pub(super) struct AgentSession {
     pub(super) limits_met: u32,
     /// What the invocation at hand says of not reaching its provider.
     pub(super) unreached: Unreached,
+    /// When its invocation began, while nobody has answered it.
+    pub(super) idle_since: Option<Moment>,
     /// Within an outage, since when a probe was not answered.
     pub(super) probing: Option<Moment>,
 }
@@ -65,7 +67,8 @@ impl AgentSession {
             compacted: false,
             limits_met: 0,
             unreached: Unreached::default(),
-            probing: task.order.is_probe.then(clock::now),
+            idle_since: None,
+            probing: task.order.patience_ends.map(|_| clock::now()),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::contract::{ExecutionId, Phase, SessionId};
 use crate::events::{Event, Observation, PinnedFile};
 use crate::policy::StageOutcome;
 use crate::runner::agent::TICK;
-use crate::runner::changed_files::before_gate;
+use crate::runner::changed_files::{GateWatch, before_gate};
 use crate::runner::decide::{Attempt, Stop, Words};
 use crate::runner::session::SESSION_VARIABLE;
 use crate::runner::{Backends, Bounds, RunError, Stage, Work};
@@ -71,8 +71,8 @@ pub(in crate::runner) struct Order {
     pub(in crate::runner) known: Option<(String, String)>,
     /// The files that commands and gates name, and those that are protected, as they may be.
     pub(in crate::runner) pinned: Vec<PinnedFile>,
-    /// The provider of the stage's agent was out of order or out of reach when it was asked last.
-    pub(in crate::runner) is_probe: bool,
+    /// When patience ends, where the provider of the stage's agent was out of order or out of reach when it was asked last.
+    pub(in crate::runner) patience_ends: Option<Timestamp>,
     /// Documents that are written carry no time before this.
     pub(in crate::runner) not_before: Timestamp,
 }
@@ -196,38 +196,64 @@ impl StageTask {
 
     /// The work, and the gate after it.
     async fn work(&mut self) -> Result<End, RunError> {
-        // An audit is a gate by itself.
-        if self.order.stage.phase == Phase::Audit && self.has_other_gate().await? {
-            return Ok(Err(Stop::GateChanged));
-        }
         let end = match self.order.stage.work.clone().expect("a stage without work is skipped") {
+            // An audit is a gate by itself.
+            Work::Command(argv) if self.order.stage.phase == Phase::Audit => {
+                let command = self.command(&argv);
+                self.judged(&argv, async |task| task.run_work(&command).await).await?
+            }
             Work::Command(argv) => {
                 let command = self.command(&argv);
                 self.run_work(&command).await?
             }
-            Work::Agent(agent) => self.run_agent(&agent).await?,
+            Work::Agent(agent) => {
+                if self.order.stage.phase == Phase::Audit && self.has_other_gate(Vec::new()).await? {
+                    return Ok(Err(Stop::GateChanged { has_run: false }));
+                }
+                self.run_agent(&agent).await?
+            }
         };
-        let Some(gate) = self.order.stage.verify.as_deref().map(|argv| self.command(argv)) else { return Ok(end) };
+        let Some(gate) = self.order.stage.verify.clone() else { return Ok(end) };
         if end != Ok(StageOutcome::exited(0)) {
             return Ok(end);
         }
         if let Some(stop) = self.stopping.take().or_else(|| self.stops.try_recv().ok()) {
             return Ok(Err(stop));
         }
-        if self.has_other_gate().await? {
-            return Ok(Err(Stop::GateChanged));
-        }
-        self.inbox.announce(Fact::Happened(Event::GateStarted { phase: self.order.stage.phase })).await;
-        // What the work said explains nothing about its gate.
-        (self.in_gate, self.tails) = (true, Tails::default());
-        self.run_command(&gate).await
+        let command = self.command(&gate);
+        self.judged(&gate, async |task| {
+            task.inbox.announce(Fact::Happened(Event::GateStarted { phase: task.order.stage.phase })).await;
+            // What the work said explains nothing about its gate.
+            (task.in_gate, task.tails) = (true, Tails::default());
+            task.run_command(&command).await
+        })
+        .await
     }
 
-    /// Whether a script of the gate, or a protected file, is not what the execution began with, and nobody agreed to it; that is
-    /// said.
-    async fn has_other_gate(&self) -> Result<bool, RunError> {
+    /// What a gate says, where it is the one that the execution began with, and was so all the time.
+    async fn judged(
+        &mut self,
+        gate: &[String],
+        ask: impl AsyncFnOnce(&mut Self) -> Result<End, RunError>,
+    ) -> Result<End, RunError> {
+        let watch = GateWatch::over(self.layout.workspace(), &self.order.stage, gate, &self.order.pinned);
+        if self.has_other_gate(Vec::new()).await? {
+            return Ok(Err(Stop::GateChanged { has_run: false }));
+        }
+        let end = ask(self).await?;
+        if end != Ok(StageOutcome::exited(0)) {
+            return Ok(end);
+        }
+        let touched = watch.touched(self.layout.workspace(), &self.order.pinned);
+        Ok(if self.has_other_gate(touched).await? { Err(Stop::GateChanged { has_run: true }) } else { end })
+    }
+
+    /// Whether a script of the gate, or a protected file, is not what the execution began with, and nobody agreed to it, or was
+    /// touched while the gate ran; that is said.
+    async fn has_other_gate(&self, touched: Vec<PinnedFile>) -> Result<bool, RunError> {
         let stage = &self.order.stage;
-        let files = before_gate(self.layout.workspace(), stage, &self.order.pinned, &self.bounds.protects)?;
+        let mut files = before_gate(self.layout.workspace(), stage, &self.order.pinned, &self.bounds.protects)?;
+        files.extend(touched.into_iter().filter(|file| !files.contains(file)).collect::<Vec<_>>());
         let changed = !files.is_empty();
         if changed {
             self.inbox.announce(Fact::Happened(Event::GateChanged { phase: stage.phase, files })).await;

@@ -34,7 +34,12 @@ pub enum Fact {
         /// When the limit is lifted, as far as that is known.
         known: Option<Timestamp>,
     },
-    /// The stage goes on after a limit.
+    /// The stage's agent does nothing any more but try to reach its provider.
+    Unreached {
+        /// Since then.
+        since: Moment,
+    },
+    /// The stage goes on after a limit, or its agent reached its provider after all.
     LimitLifted,
     /// The provider of the stage's agent cannot be reached or is out of order.
     OutageMet {
@@ -61,6 +66,8 @@ pub(crate) struct Letter {
 pub(crate) struct Taken {
     /// When the next probe of an outage begins.
     pub(crate) probe_at: Option<Moment>,
+    /// When patience for that outage ends.
+    pub(crate) patience_ends: Option<Timestamp>,
 }
 
 /// What comes from a stage.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::attempt::{End, StageTask, Tails};
-use super::inbox::Fact;
+use super::inbox::{Fact, Taken};
 use crate::policy::is_outage_code;
 use crate::runner::RunError;
 use crate::runner::agent::TICK;
@@ -19,7 +19,7 @@ impl StageTask {
     /// Runs the command of a phase. One that ends with a code of `runtime.outage_codes` is run again after a pause, as long as
     /// patience lasts: nothing else is known of the outage.
     pub(super) async fn run_work(&mut self, command: &Command) -> Result<End, RunError> {
-        self.probing = self.order.is_probe.then(clock::now);
+        self.probing = self.order.patience_ends.map(|_| clock::now());
         loop {
             let end = self.run_command(command).await?;
             let Some(reason) = self.outage_in(&end) else {
@@ -62,7 +62,8 @@ impl StageTask {
     /// Waits before it is tried again, as long as the owner says, who stops the stage when patience is spent. The time is
     /// neither the run's nor the attempt's.
     pub(super) async fn wait_out(&mut self, reason: String) -> Option<Stop> {
-        let probe_at = self.inbox.announce(Fact::OutageMet { reason }).await.probe_at;
+        let Taken { probe_at, patience_ends } = self.inbox.announce(Fact::OutageMet { reason }).await;
+        self.order.patience_ends = patience_ends;
         let left = || probe_at.map_or(Duration::ZERO, |probe| probe.since(clock::now()));
         // Whoever is to end hears of it here, also where no pause is left.
         loop {

@@ -122,6 +122,17 @@ fn retries_are_told_and_what_came_of_the_answer_is_void() {
 }
 
 #[test]
+fn a_retry_for_want_of_a_connection_is_told_as_such() {
+    // As codex-acp 2.6.0 tells it.
+    let failure = json!({ "category": "connection", "severity": "warning", "title": "Reconnecting... 1/1" });
+    let told = json!({ "sessionUpdate": "session_info_update", "_meta": { "jetbrains": { "air": { "sessionFailure": failure } } } });
+    let retrying = || AgentEvent::Retrying { status: None, wait: None };
+    assert_eq!(heard(&[told]).1, [retrying(), AgentEvent::Unreached]);
+    let info = "Info: Request failed: connect ECONNREFUSED 127.0.0.1:9. Retrying...";
+    assert_eq!(heard(&[chunk(info)]).1, [retrying(), AgentEvent::Unreached]);
+}
+
+#[test]
 fn the_kind_of_a_tool_is_known_while_it_works() {
     let (mut listener, _) = heard(&[tool("t", "pending")]);
     assert_eq!(listener.kind("t"), Some("execute"));

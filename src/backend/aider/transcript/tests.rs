@@ -52,6 +52,16 @@ fn the_context_is_that_of_each_request() {
 }
 
 #[test]
+fn that_it_does_not_reach_its_provider_is_told_also_where_the_line_is_folded() {
+    let mut facts = Facts::default();
+    let events: Vec<E> = recorded("unreached.txt").lines().flat_map(|line| facts.printed(line)).collect();
+    let count = |wanted: &E| events.iter().filter(|event| *event == wanted).count();
+    let retries = count(&E::Retrying { status: None, wait: None });
+    assert_eq!((retries, count(&E::Unreached)), (8, 8), "{events:?}");
+    assert!(!read("overloaded", &ProcessExit::Exited(0)).0.contains(&E::Unreached));
+}
+
+#[test]
 fn its_own_retries_are_told() {
     let (events, _) = read("overloaded", &ProcessExit::Exited(0));
     let printed = recorded("overloaded.txt").lines().filter(|line| line.starts_with("Retrying in ")).count();

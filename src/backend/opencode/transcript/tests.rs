@@ -38,6 +38,7 @@ fn every_recorded_end_has_its_class() {
         ("authentication", exited(1), Class::Permanent, "APIError 401"),
         ("refused", exited(1), Class::Permanent, "APIError 400"),
         ("overloaded", exited(1), Class::Outage, "APIError 529"),
+        ("unreached", exited(1), Class::Outage, "Cannot connect to API"),
         ("sigterm-tool", ProcessExit::Signalled(15), Class::Lost, "SIGTERM"),
     ];
     for (case, exit, class, evidence) in rows {

@@ -26,6 +26,7 @@ fn every_recorded_end_has_its_class() {
         ("authentication", exited(0), Class::Permanent, "401"),
         ("refused", exited(0), Class::Permanent, "400"),
         ("overloaded", exited(0), Class::Outage, "529"),
+        ("unreached", exited(0), Class::Outage, "Connection error"),
         ("rate-limited", exited(0), transient.clone(), "429"),
         ("truncated", exited(0), transient, "ended before message_stop"),
         ("reset", exited(0), Class::Outage, "stopReason error"),
@@ -55,6 +56,14 @@ fn a_retry_of_its_own_is_told_with_status_and_pause() {
     let (events, _) = read("recovers", &ProcessExit::Exited(0));
     let retry = E::Retrying { status: Some(529), wait: Some(Duration::from_millis(10)) };
     assert_eq!(events.iter().filter(|event| **event == retry).count(), 1, "{events:?}");
+}
+
+#[test]
+fn that_it_does_not_reach_its_provider_is_told_and_nothing_else_between() {
+    let (events, _) = read("unreached", &ProcessExit::Exited(0));
+    let count = |wanted: &E| events.iter().filter(|event| *event == wanted).count();
+    assert_eq!((count(&E::Unreached), count(&E::Turn), count(&E::Working)), (3, 0, 0), "{events:?}");
+    assert!(!read("recovers", &ProcessExit::Exited(0)).0.contains(&E::Unreached));
 }
 
 #[test]

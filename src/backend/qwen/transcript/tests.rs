@@ -35,6 +35,7 @@ fn every_recorded_end_has_its_class() {
         ("refused", exited(1), Class::Permanent, "status 400"),
         ("prompt-too-long", exited(1), Class::Permanent, "status 400"),
         ("overloaded", exited(1), Class::Outage, "status 529"),
+        ("unreached", exited(1), Class::Outage, "Connection error"),
         ("truncated", exited(1), transient.clone(), "finish reason"),
         ("reset", exited(1), Class::Outage, ""),
         ("loop", exited(1), transient, "Loop detection"),
@@ -48,6 +49,14 @@ fn every_recorded_end_has_its_class() {
         assert_eq!(verdict.class, class, "{case}: {}", verdict.evidence);
         assert!(verdict.evidence.contains(evidence), "{case}: {}", verdict.evidence);
         assert!(matches!(events[0], E::Session(_)), "{case}: the session comes before anything else");
+    }
+}
+
+#[test]
+fn that_it_does_not_reach_its_provider_is_told() {
+    for (case, is_told) in [("unreached", true), ("overloaded", false), ("authentication", false)] {
+        let (events, _) = read(case, &ProcessExit::Exited(1));
+        assert_eq!(events.contains(&E::Unreached), is_told, "{case}: {events:?}");
     }
 }
 

@@ -8,7 +8,7 @@ use tracing::{Instrument, info_span};
 use super::super::driver::{Driven, Host, activity, drive};
 use super::super::port::{AgentEnd, AgentEvent, Invocation, Task};
 use super::super::prompt::prompt;
-use super::super::unreached::{EVIDENCE, Unreached};
+use super::super::unreached::{EVIDENCE, Sign, Unreached};
 use super::{Asking, Begins, Printed, Thread, retold};
 use crate::events::AgentActivity;
 use crate::policy::{Class, RedactedStream};
@@ -38,7 +38,7 @@ impl Host for Asking<'_> {
     }
 
     async fn heard(&mut self, event: AgentEvent) -> Result<Option<Cut>, Infallible> {
-        let in_vain = self.unreached.heard(&event, clock::now());
+        let in_vain = self.unreached.heard(&event, clock::now(), Duration::MAX) == Some(Sign::InVain);
         self.note(event);
         Ok(self.is_late().or(in_vain.then_some(Cut::Unreached)))
     }

@@ -3,6 +3,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::*;
+use crate::runner::notify::Difference;
 use crate::runner::notify::morning::Asked;
 use crate::store::ReportPaths;
 
@@ -31,6 +32,10 @@ fn call() -> Morning {
         took: "3 h 12 min since it began, 2 h 50 min of work, 120000 tokens".to_owned(),
         error: None,
         files: "tests/one".to_owned(),
+        differences: vec![Difference {
+            file: "check.sh".to_owned(),
+            lines: ["@@ -1 +1 @@", "-make test", "+exit 0 # `<&>`"].map(str::to_owned).to_vec(),
+        }],
         changed_since: "since it began".to_owned(),
         changed: vec!["src/a.rs | 3 ++-".to_owned(), "1 file changed, 2 insertions(+), 1 deletion(-)".to_owned()],
         log_of: Some((Phase::Audit, 4)),
