@@ -107,6 +107,7 @@ fn the_duration_of_a_phase_counts_every_attempt_and_the_waits_between() {
 fn a_phase_that_takes_too_long_is_ended_and_retried() {
     let script = "test $LOA_ATTEMPT -ge 2 || { sleep 60 & echo $! > child; wait; }";
     let workspace = Workspace::only(&[("design", script)]);
+    workspace.without_boundary();
     workspace.config("runtime: { retry: { initial_ms: 1 }, phases: { design: { timeout_ms: 150 } } }\n");
     workspace.run().exits(0).says(&["stopped after 0.15 s"]);
     assert_eq!(workspace.starts("design"), 2);
