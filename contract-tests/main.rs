@@ -9,6 +9,7 @@ mod chamber;
 mod conform;
 mod coverage;
 mod false_greens;
+mod hostile;
 mod model;
 mod page;
 mod personas;

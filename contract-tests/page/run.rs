@@ -71,6 +71,7 @@ fn report(loops: u32) -> RunReport {
         gaps: Vec::new(),
         notices: Vec::new(),
         findings: Vec::new(),
+        boundary: None,
         changed_files: loa::events::ChangedFiles::default(),
         last_error: None,
         head: None,

@@ -146,6 +146,7 @@ fn deploy_waits_for_a_person() {
 fn halt_stops_a_run_from_another_process() {
     let workspace =
         Workspace::only(&[("design", "test -f fixed && exit 0; echo $$ > up; sleep 60"), ("submit", "true")]);
+    workspace.without_boundary();
     let run = workspace.start();
     until("the phase is up", || !workspace.read("up").is_empty());
     workspace.loa(&["halt"]).exits(0);

@@ -1,4 +1,5 @@
-//! Death at any moment: nothing that was done is done again, nothing that was started goes on.
+//! Death at any moment: nothing that was done is done again, nothing that was started goes on, with a boundary or without one.
+//! What `contract-tests/hostile` has is about the boundary; who is looked for by its number here runs without one.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -41,6 +42,7 @@ const SLOW: &str = "test -f go && exit 0; echo $$ > up; sleep 60 & echo $! > chi
 #[test]
 fn after_kill_9_in_a_phase_resume_runs_that_phase_again_and_no_other() {
     let workspace = Workspace::only(&[("discovery", "true"), ("design", SLOW), ("submit", "true")]);
+    workspace.without_boundary();
     let run = workspace.start();
     until("the phase is up", || !workspace.read("child").is_empty());
     kill(run);
@@ -170,6 +172,7 @@ fn a_daemon_is_ended_by_the_guard_and_without_a_guard_by_the_next_start() {
     for guarded in [true, false] {
         let daemon = "test -f go && exit 0; setsid sh -c 'echo $$ > daemon; exec sleep 60' & wait";
         let workspace = Workspace::only(&[("design", daemon)]);
+        workspace.without_boundary();
         let run = workspace.start();
         until("the daemon is up", || !workspace.read("daemon").is_empty());
         let pid = workspace.read("daemon");
@@ -196,6 +199,7 @@ fn a_daemon_that_hid_and_outlived_everybody_is_named_and_so_is_nobody_else() {
     let hidden =
         "test -f go && exit 0; (setsid env -i sh -c 'echo $$ > daemon; exec sleep 60' &); echo $$ > up; sleep 60";
     let workspace = Workspace::only(&[("design", hidden)]);
+    workspace.without_boundary();
     // One of ours that works here too, and has a parent that knows it.
     let mut ours = Command::new("sleep").arg("60").current_dir(workspace.path("")).spawn().expect("sleep");
     let run = workspace.start();
@@ -218,6 +222,7 @@ fn a_guard_that_somebody_ends_is_replaced_and_the_new_one_knows_what_it_watches(
     let daemon =
         "test -f go && exit 0; (setsid env -i sh -c 'echo $$ > daemon; exec sleep 60' &); echo $$ > up; sleep 60";
     let workspace = Workspace::only(&[("design", daemon)]);
+    workspace.without_boundary();
     let run = workspace.start();
     until("both are up", || !workspace.read("daemon").is_empty() && !workspace.read("up").is_empty());
     let (daemon, leader) = (workspace.read("daemon"), workspace.read("up"));
@@ -238,6 +243,7 @@ fn a_guard_that_somebody_ends_is_replaced_and_the_new_one_knows_what_it_watches(
 fn a_daemon_of_a_session_that_called_its_human_and_died_is_ended_by_the_next() {
     let daemon = "setsid sh -c 'echo $$ > daemon; exec sleep 60' & until test -s daemon; do :; done; sleep 60";
     let workspace = Workspace::only(&[("design", &format!("test -f go && exit 0; {daemon}"))]);
+    workspace.without_boundary();
     let run = workspace.start();
     until("the daemon is up", || !workspace.read("daemon").is_empty());
     signal(run.id(), "STOP");
@@ -256,6 +262,7 @@ fn a_daemon_of_a_session_that_called_its_human_and_died_is_ended_by_the_next() {
 fn what_a_stage_leaves_in_its_group_is_gone_before_the_next_begins() {
     let look = "case $(ps -o stat= -p $(cat child)) in ''|Z*) exit 0;; esac; exit 2";
     let workspace = Workspace::only(&[("design", "sleep 60 & echo $! > child; exit 0"), ("submit", look)]);
+    workspace.without_boundary();
     workspace.run().exits(0);
 }
 
@@ -263,6 +270,7 @@ fn what_a_stage_leaves_in_its_group_is_gone_before_the_next_begins() {
 fn no_process_outlives_a_run() {
     let script = "sleep 60 & setsid sh -c 'echo $$ > daemon; exec sleep 60' & until test -s daemon; do :; done; exit 0";
     let workspace = Workspace::only(&[("design", script)]);
+    workspace.without_boundary();
     workspace.run().exits(0).says(&["1 processes that stages left behind were ended"]);
     assert!(!alive(workspace.read("daemon").trim()));
 }
@@ -271,6 +279,7 @@ fn no_process_outlives_a_run() {
 fn an_interrupt_ends_the_children_and_leaves_a_state_to_resume() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
         let workspace = Workspace::only(&[("discovery", "true"), ("design", SLOW)]);
+        workspace.without_boundary();
         let run = workspace.start();
         until("the phase is up", || !workspace.read("child").is_empty());
         signal(run.id(), name);
@@ -303,6 +312,7 @@ fn the_second_run_in_a_workspace_is_refused_and_told_who_is_there() {
 #[test]
 fn a_run_in_a_group_that_is_killed_as_a_whole_leaves_nothing() {
     let workspace = Workspace::only(&[("design", SLOW)]);
+    workspace.without_boundary();
     let mut command = workspace.command(&["run", "--plan", "plan.json"]);
     let mut run = command.process_group(0).spawn().expect("loa-run starts");
     until("the phase is up", || !workspace.read("child").is_empty());
@@ -339,6 +349,7 @@ const HIDDEN: &str = "\
 #[test]
 fn a_daemon_without_group_and_environment_is_ended_with_the_run() {
     let workspace = Workspace::only(&[("design", HIDDEN)]);
+    workspace.without_boundary();
     workspace.run().exits(0).says(&["2 processes that stages left behind were ended"]);
     assert!(!alive(workspace.read("orphan").trim()) && !alive(workspace.read("child").trim()));
 }
@@ -346,6 +357,7 @@ fn a_daemon_without_group_and_environment_is_ended_with_the_run() {
 #[test]
 fn after_kill_9_the_guard_ends_a_daemon_without_group_and_environment() {
     let workspace = Workspace::only(&[("design", &format!("{HIDDEN}; sleep 60"))]);
+    workspace.without_boundary();
     let run = workspace.start();
     until("the phase is up", || workspace.path("up").exists());
     kill(run);

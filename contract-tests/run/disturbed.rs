@@ -39,6 +39,7 @@ fn a_run_whose_journal_was_changed_does_not_say_that_all_is_well() {
     let same_file = "f=$(echo ../work.state/loa-run/*/runs/*/journal.jsonl); sed '1s/execution_started/execution_startex/' $f > changed; cat changed > $f";
     for change in [flip, same_file] {
         let workspace = Workspace::only(&[("discovery", change), ("design", "true")]);
+        workspace.without_boundary();
         let ran = workspace.run();
         assert!(ran.code.is_some_and(|code| code >= 64), "{change}: {:?}\n{}", ran.code, ran.stderr);
         workspace.loa(&["status"]).exits(78).says(&["journal.jsonl"]);

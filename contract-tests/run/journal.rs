@@ -139,6 +139,7 @@ fn a_lock_that_is_taken_away_under_a_live_run_is_made_again_and_a_state_that_is_
     collected(run).exits(0);
     assert_eq!(workspace.ran(), ["design", "submit"]);
     let workspace = Workspace::only(&[("design", "rm -rf \"$XDG_STATE_HOME\""), ("submit", "true")]);
+    workspace.without_boundary();
     workspace.run().exits(74).says(&["somebody removed it while a run worked here"]);
     assert_eq!(workspace.ran(), ["design"]);
 }
@@ -206,6 +207,7 @@ fn a_phase_cannot_take_over_its_own_run() {
         env!("CARGO_BIN_EXE_loa-run")
     );
     let workspace = Workspace::new(&[("submit", &script)]);
+    workspace.without_boundary();
     workspace.config("autonomous_agent: { require_human_deploy_approval: true }\n");
     workspace.run().exits(2);
     assert_eq!(workspace.read("../codes"), "1\n1\n1\n1\n", "{}", workspace.read("../tried"));
@@ -398,6 +400,7 @@ fn a_resume_waits_for_an_owner_that_is_dying_and_for_no_other() {
 #[test]
 fn an_owner_that_was_superseded_appends_nothing_ends_its_stage_and_leaves() {
     let workspace = Workspace::only(&[("design", "test -f ../go && exit 0; echo $$ > ../up; sleep 60")]);
+    workspace.without_boundary();
     let run = workspace.start();
     until("the phase is up", || !workspace.read("../up").is_empty());
     let journal = workspace.journal();

@@ -36,6 +36,6 @@ mod subfolder;
 mod sweep;
 mod terminal;
 mod try_out;
-mod workspace;
+pub(crate) mod workspace;
 
 use workspace::{Workspace, until};

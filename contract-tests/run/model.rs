@@ -173,6 +173,8 @@ esac";
 
 fn workspace(limits: Limits, acts: &[Act]) -> Workspace {
     let workspace = Workspace::only(&PLAN.map(|phase| (phase, SCRIPT)));
+    // A phase kills the run.
+    workspace.without_boundary();
     let Limits { retries, loops, same, idle } = limits;
     workspace.config(&format!(
         "autonomous_agent: {{ require_human_deploy_approval: false, max_remediation_loops: {loops} }}

@@ -609,6 +609,7 @@ fn a_run_whose_process_died_is_told_of_once_and_listed_as_such() {
     for verb in [&["notify"][..], &["resume"], &["run", "--plan", "plan.json"]] {
         let script = "test -f began && exit 0; touch began; kill -9 $PPID; sleep 60";
         let workspace = Workspace::only(&[("design", script)]);
+        workspace.without_boundary();
         notified(&workspace, "receivers: [{ kind: command, command: 'cat >> message' }]");
         assert_eq!(workspace.run().code, None, "it was killed");
         workspace.loa(&["runs"]).exits(0).prints("  died ");

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use loa::config::{BoundaryMode, Lifetime};
 use loa::contract::{ContextLimits, Phase, Resolution, SessionId};
 use loa::events::RunStatus;
 use loa::policy::{Backoff, Redactor, TriggerLimits};
@@ -176,6 +177,7 @@ fn draw(rng: &mut fastrand::Rng) -> (Settings, Rules) {
         idle_timeout: idle,
         retries,
         backoff: Backoff { initial: PAUSE, ..Backoff::default() },
+        boundary: BoundaryMode::Auto,
         skip: skipped.contains(phase),
     };
     let plan = Plan::new(phases.iter().map(stage).collect()).expect("a plan");
@@ -203,6 +205,7 @@ pub(super) fn bounds(triggers: TriggerLimits, deploy_approval: bool) -> Bounds {
         limit_patience: Duration::from_mins(10),
         outage_patience: Duration::from_mins(10),
         outage_codes: Vec::new(),
+        lifetime: Lifetime::Stage,
         notification: super::post::notification(),
         operator: None,
         effort: None,

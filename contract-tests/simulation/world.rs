@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use loa::contract::{
     Confidence, DetectionMethod, ExecutionId, OperatorRecord, OperatorType, Phase, ResolutionAction, SessionId,
 };
-use loa::events::{ChangedFiles, Envelope, Observation, State, WorkTree};
+use loa::events::{BoundaryDrawn, ChangedFiles, Envelope, Observation, State, WorkTree};
 use loa::runner::decide::{Attempt, Stop, Survey};
 use loa::runner::{Ports, RunError, Start};
 use loa::system::clock::Moment;
@@ -72,6 +72,10 @@ impl Ports for World {
         // The guard, and the sweep after it, end what a dead session left.
         let left = if truth.wrong == Some(Wrong::SweepsNothing) { None } else { truth.job.take() };
         Ok(usize::from(left.is_some()))
+    }
+
+    fn boundary(&mut self) -> BoundaryDrawn {
+        BoundaryDrawn::default()
     }
 
     fn start(&mut self, start: &Start, state: &State) -> Result<(), RunError> {

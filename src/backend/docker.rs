@@ -34,6 +34,10 @@ impl Backend for Docker {
         self.inner.capabilities()
     }
 
+    fn is_contained(&self) -> bool {
+        true
+    }
+
     fn credentials(&self) -> Vec<String> {
         self.inner.credentials()
     }

@@ -114,6 +114,10 @@ impl Backend for Wrapped {
         self.inner.capabilities()
     }
 
+    fn is_contained(&self) -> bool {
+        self.inner.is_contained()
+    }
+
     fn credentials(&self) -> Vec<String> {
         self.inner.credentials()
     }

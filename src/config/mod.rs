@@ -7,6 +7,7 @@
 
 mod agents;
 mod backend;
+mod boundary;
 mod check;
 mod command;
 mod docker;
@@ -29,6 +30,7 @@ mod span;
 mod template;
 
 pub use backend::{BackendKind, BackendSection, Permissions, Quota, built_in};
+pub use boundary::{BoundaryMode, BoundarySection, Lifetime};
 pub use command::Command;
 pub use docker::DockerSection;
 pub use document::ConfigDocument;

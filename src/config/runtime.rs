@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{BackendSection, Command, Notify, Span};
+use super::{BackendSection, BoundaryMode, BoundarySection, Command, Notify, Span};
 use crate::contract::Phase;
 
 /// A glob that leads nowhere but down: names between slashes, of which none is `.` or `..`.
@@ -29,6 +29,8 @@ pub struct Runtime {
     pub phases: Phases,
     /// How a context is compacted.
     pub compaction: Compaction,
+    /// What keeps phases from the state of runs.
+    pub boundary: BoundarySection,
     /// The agent of phases that have a `prompt` and name none: a built-in one, such as `claude`, or a name in `backends`.
     #[schemars(length(min = 1))]
     pub backend: String,
@@ -75,6 +77,7 @@ impl Default for Runtime {
             retry: Retry::default(),
             phases: Phases::default(),
             compaction: Compaction::default(),
+            boundary: BoundarySection::default(),
             backend: "claude".to_owned(),
             backends: BTreeMap::new(),
             limit_patience_hours: 24.0,
@@ -230,6 +233,9 @@ pub struct PhaseSection {
     #[schemars(range(min = 1, max = 2_592_000_000_u64))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_timeout_ms: Option<u64>,
+    /// What differs from `runtime.boundary.mode`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<BoundaryMode>,
     /// What differs from `runtime.retry`.
     #[schemars(extend("properties" = { "max": { "maximum": Retry::MOST } }))]
     pub retry: RetryOverride,

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::origin::is_secret;
 use super::{
-    BackendKind, BackendSection, Command, ConfigDocument, Notify, OperatorChoice, Origin, Override, Retry, agents,
-    built_in,
+    BackendKind, BackendSection, BoundaryMode, BoundarySection, Command, ConfigDocument, Notify, OperatorChoice,
+    Origin, Override, Retry, agents, built_in,
 };
 use crate::contract::{BudgetRanges, ContextEditingConfig, ContextLimits, EffortConfig, Phase};
 use crate::diag::{Diagnostic, Document, Node};
@@ -42,6 +42,8 @@ pub struct PhaseSettings {
     pub idle_timeout: Option<Duration>,
     /// How failed attempts of a command are repeated; an agent may say otherwise, see [`Settings::phase_retry`].
     pub retry: RetrySettings,
+    /// Whether it runs behind a boundary.
+    pub boundary: BoundaryMode,
     /// Whether it is passed over.
     pub skip: bool,
 }
@@ -133,6 +135,7 @@ impl Settings {
             timeout: section.timeout_ms.map(Duration::from_millis),
             idle_timeout: section.idle_timeout_ms.map(Duration::from_millis),
             retry: section.retry.over(general).into(),
+            boundary: section.boundary.unwrap_or(self.config.runtime.boundary.mode),
             skip: section.skip,
         }
     }
@@ -230,6 +233,12 @@ impl Settings {
     #[must_use]
     pub fn protects(&self) -> &[String] {
         &self.config.runtime.protects
+    }
+
+    /// What keeps phases from the state of runs.
+    #[must_use]
+    pub fn boundary(&self) -> BoundarySection {
+        self.config.runtime.boundary
     }
 
     /// How people hear of a call.

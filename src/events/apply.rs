@@ -65,17 +65,12 @@ impl State {
             Event::TimeCharged { elapsed_ms } => {
                 self.counters.add_elapsed(std::time::Duration::from_millis(*elapsed_ms));
             }
+            Event::BoundaryDrawn(drawn) => self.boundary = Some(drawn.clone()),
             Event::AttemptStarted { phase, stage, attempt, .. } => {
+                self.was_in_reach |= !self.boundary.as_ref().is_some_and(|drawn| drawn.holds(*phase));
                 self.attempt_started(envelope, *phase, StageId::of(stage.as_ref(), *phase), *attempt);
             }
-            Event::AttemptEnded { phase, stage, context_tokens, exit, .. } => {
-                self.context_tokens = context_tokens.or(self.context_tokens);
-                let stage = StageId::of(stage.as_ref(), *phase);
-                match exit {
-                    Some(_) => self.had_outcome(&stage, *phase),
-                    None => self.active.get_mut(&stage).into_iter().for_each(lost),
-                }
-            }
+            Event::AttemptEnded { .. } => self.attempt_ended(&envelope.event),
             Event::OutageMet(outage) => self.outage = Some(outage.clone()),
             Event::OutageOver { .. } => {
                 // Remembered: a provider that comes and goes is not waited for with new patience each time.
@@ -131,6 +126,16 @@ impl State {
             | Event::WorkspaceMoved { .. }
             | Event::Notice { .. }
             | Event::Other => {}
+        }
+    }
+
+    fn attempt_ended(&mut self, event: &Event) {
+        let Event::AttemptEnded { phase, stage, context_tokens, exit, .. } = event else { return };
+        self.context_tokens = context_tokens.or(self.context_tokens);
+        let stage = StageId::of(stage.as_ref(), *phase);
+        match exit {
+            Some(_) => self.had_outcome(&stage, *phase),
+            None => self.active.get_mut(&stage).into_iter().for_each(lost),
         }
     }
 

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::state::unguarded;
 use super::{
-    AgentActivity, ChangedFiles, CycleMark, Dated, Message, Outage, PinnedFile, RecordedOverride, RunOrigin, StageId,
-    State, WorkTree,
+    AgentActivity, BoundaryDrawn, ChangedFiles, CycleMark, Dated, Message, Outage, PinnedFile, RecordedOverride,
+    RunOrigin, StageId, State, WorkTree,
 };
 use crate::contract::{
     Checkpoint, CompactionLevel, EscalationReport, EscalationTrigger, ExecutionId, Finding, Phase, PhaseExit,
@@ -63,6 +63,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         overrides: Vec<RecordedOverride>,
     },
+    /// A session begins, and this keeps its stages from the state of the run, or nothing does.
+    BoundaryDrawn(BoundaryDrawn),
     /// What the settings and the plan come from was taken for this execution, which goes on with it.
     ConfigurationPinned {
         /// The files.
@@ -292,7 +294,7 @@ pub enum Event {
         escalation: u32,
         /// The answer.
         resolution: Resolution,
-        /// Phases could reach the place where it was given: nothing shows that a human gave it. So it was before this was
+        /// A phase could reach the place where it was given: nothing shows that a human gave it. So it was before this was
         /// recorded.
         #[serde(default = "unguarded")]
         unguarded: bool,

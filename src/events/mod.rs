@@ -9,6 +9,7 @@
 
 mod agent;
 mod apply;
+mod boundary;
 mod envelope;
 mod event;
 mod observation;
@@ -20,6 +21,7 @@ mod stage;
 mod state;
 
 pub use agent::{AGENT_EVENT, AgentActivity, Begins};
+pub use boundary::BoundaryDrawn;
 pub use envelope::{Dated, EVENT_VERSION, Envelope};
 pub use event::{CompactionMeans, Event, Found, NextAction, Pause, RunEnd};
 pub use observation::Observation;

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{ChangedFiles, Envelope, Outage, Outbox, PinnedFile, Spending, Spent, StageId, WeakerQuestion};
+use super::{
+    BoundaryDrawn, ChangedFiles, Envelope, Outage, Outbox, PinnedFile, Spending, Spent, StageId, WeakerQuestion,
+};
 use crate::contract::{
     Checkpoint, EscalationReport, EscalationTrigger, ExecutionId, ExecutionState, Finding, Phase, PhaseExit,
     PhaseStatus, Resolution, SessionId,
@@ -40,6 +42,12 @@ pub struct State {
     /// A session works on it, or died while it did: its end is not recorded.
     #[serde(default)]
     pub is_at_work: bool,
+    /// What keeps stages from this state; absent before the first session, and where an earlier program began it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<BoundaryDrawn>,
+    /// A stage was started that nothing kept from this state.
+    #[serde(default = "unguarded")]
+    pub was_in_reach: bool,
     /// When it began.
     pub started_at: Timestamp,
     /// When the newest event happened, or the time that the newest document carries, whichever is later.
@@ -134,6 +142,8 @@ impl State {
             phases,
             status: RunStatus::Ready,
             is_at_work: false,
+            boundary: None,
+            was_in_reach: false,
             started_at: now,
             updated_at: now,
             counters: TriggerCounters::default(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::operator;
 use super::receivers::Notification;
-use crate::config::{Command, Secret, Settings};
+use crate::config::{Command, Lifetime, Secret, Settings};
 use crate::contract::{ContextEditingConfig, ContextLimits, EffortConfig, OperatorType, Phase};
 use crate::policy::{Redactor, TriggerLimits};
 use crate::system::env;
@@ -31,6 +31,8 @@ pub struct Bounds {
     pub outage_patience: Duration,
     /// Codes with which a command, or an agent that has nothing else to tell its ends apart by, says that there is one.
     pub outage_codes: Vec<u8>,
+    /// How long what a stage leaves running may live, where there is a boundary.
+    pub lifetime: Lifetime,
     /// Who is told how a run ends, and how.
     pub notification: Notification,
     /// Who operates, when the configuration says it.
@@ -66,6 +68,7 @@ impl Bounds {
             limit_patience: settings.limit_patience(),
             outage_patience: settings.outage_patience(),
             outage_codes: settings.outage_codes().to_vec(),
+            lifetime: settings.boundary().lifetime,
             notification: Notification::from(settings),
             operator: operator::configured(settings),
             effort: settings.effort(),

@@ -104,6 +104,12 @@ pub enum RunError {
         /// The execution.
         execution: ExecutionId,
     },
+    /// A stage is to run behind a boundary, and the host cannot make one.
+    #[error("a boundary is required, and this host cannot make one: {why}")]
+    NoBoundary {
+        /// Why not.
+        why: String,
+    },
     /// The host refused something that a run needs.
     #[error("cannot {what}")]
     Host {

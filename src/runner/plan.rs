@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::plan_file::Planned;
 use super::{PlanDocument, PlanError, Selection};
-use crate::config::{Command, Settings};
+use crate::config::{BoundaryMode, Command, Settings};
 use crate::contract::{EffortLevel, Phase};
 use crate::diag::closest;
 use crate::policy::{Backoff, effort};
@@ -40,6 +40,8 @@ pub struct Stage {
     pub retries: u32,
     /// The pauses before them.
     pub backoff: Backoff,
+    /// Whether it runs behind a boundary.
+    pub boundary: BoundaryMode,
     /// Whether it is passed over.
     pub skip: bool,
 }
@@ -101,6 +103,7 @@ impl Stage {
             idle_timeout: configured.idle_timeout,
             retries: retry.max,
             backoff: retry.backoff,
+            boundary: configured.boundary,
             skip: configured.skip,
         })
     }
@@ -108,7 +111,8 @@ impl Stage {
     /// A phase that nothing is planned for.
     fn left_out(phase: Phase) -> Self {
         let (work, verify, env, backoff) = (None, None, BTreeMap::new(), Backoff::default());
-        Self { phase, work, verify, env, timeout: None, idle_timeout: None, retries: 0, backoff, skip: true }
+        let (timeout, idle_timeout, boundary) = (None, None, BoundaryMode::Auto);
+        Self { phase, work, verify, env, timeout, idle_timeout, retries: 0, backoff, boundary, skip: true }
     }
 
     /// Each phase of a plan's file, or of the eight where there is none, as the configuration has it.
@@ -268,6 +272,7 @@ mod tests {
             idle_timeout: None,
             retries: 3,
             backoff: Backoff::default(),
+            boundary: BoundaryMode::Auto,
             skip: false,
         }
     }

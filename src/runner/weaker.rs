@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::receivers::{Notification, Receiver};
 use super::{Bounds, Plan, Stage};
-use crate::config::{BackendSettings, Permissions, Quota, Settings};
+use crate::config::{BackendSettings, BoundaryMode, Permissions, Quota, Settings};
 use crate::contract::Phase;
 
 /// What is asked of a run: by files, environment and flags together.
@@ -47,6 +47,11 @@ fn of_stage(before: &Stage, after: &Stage) -> Vec<String> {
         let longer = after.map_or_else(|| "no longer bounded".to_owned(), |limit| format!("{} ms", limit.as_millis()));
         format!("the {what} of {phase} is {longer}")
     }));
+    if after.boundary < before.boundary {
+        let how =
+            if after.boundary == BoundaryMode::Off { "without a boundary" } else { "also where there is no boundary" };
+        all.push(format!("{phase} runs {how}"));
+    }
     if after.retries > before.retries {
         all.push(format!("{phase} is retried {} times; it was {}", after.retries, before.retries));
     }
@@ -104,6 +109,8 @@ fn of_bounds(before: &Bounds, after: &Bounds) -> Vec<String> {
     ];
     let raised = counts.into_iter().filter(|(_, was, is)| is > was);
     let raised = raised.map(|(what, was, is)| format!("{is} {what} are allowed; it was {was}"));
+    let lives =
+        (after.lifetime > before.lifetime).then(|| "what phases leave running lives as long as the run".to_owned());
     let codes = after.outage_codes.iter().filter(|code| !before.outage_codes.contains(code));
     let codes = codes.map(|code| format!("exit {code} is an outage that is waited for"));
     let approval = (before.deploy_approval && !after.deploy_approval)
@@ -112,6 +119,7 @@ fn of_bounds(before: &Bounds, after: &Bounds) -> Vec<String> {
         .into_iter()
         .chain(raised)
         .chain(codes)
+        .chain(lives)
         .chain(of_notification(&before.notification, &after.notification))
         .collect()
 }

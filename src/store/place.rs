@@ -288,10 +288,39 @@ impl Place {
         self.run(execution).join("logs")
     }
 
+    /// `runs/<execution>/stages/`: what the attempts of commands exchange with us.
+    fn stages(&self, execution: &ExecutionId) -> PathBuf {
+        self.run(execution).join("stages")
+    }
+
+    /// Makes the folder of what the attempts of commands exchange with us, and says where it is.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn make_stages(&self, execution: &ExecutionId) -> Result<PathBuf, StoreError> {
+        let stages = self.stages(execution);
+        self.disk.ensure_private_folder(&stages)?;
+        Ok(stages)
+    }
+
+    /// Every folder that a state of runs may lie in, this one's among them: what no stage is to reach. Where all of the state is
+    /// kept in a folder that the workspace lies in, this workspace's alone.
+    #[must_use]
+    pub fn of_states(&self) -> Vec<PathBuf> {
+        let home = env::state_home().map(|home| home.join("loa-run"));
+        let repository = git_folder(self.disk.as_ref(), &self.workspace).map(|folder| folder.join("loa-run"));
+        let all = [Some(self.base.clone()), home, repository].into_iter().flatten();
+        let mut all: Vec<PathBuf> =
+            all.map(|base| if self.workspace.starts_with(&base) { base.join(&self.id) } else { base }).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
     /// `runs/<execution>/stages/<phase>-<attempt>/`: the files that one attempt of a command exchanges with us.
     #[must_use]
     pub fn stage(&self, execution: &ExecutionId, phase: Phase, attempt: u32) -> PathBuf {
-        self.run(execution).join("stages").join(format!("{phase}-{attempt}"))
+        self.stages(execution).join(format!("{phase}-{attempt}"))
     }
 
     /// `runs/<execution>/logs/<phase>-<attempt>.log`.

@@ -38,6 +38,11 @@ pub fn vars() -> BTreeMap<String, String> {
     std::env::vars_os().filter_map(|(name, value)| Some((utf8(name)?, utf8(value)?))).collect()
 }
 
+/// Every variable that this process was started with.
+pub(in crate::system) fn all() -> BTreeMap<OsString, OsString> {
+    std::env::vars_os().collect()
+}
+
 /// The folder that the process was started in.
 ///
 /// # Errors

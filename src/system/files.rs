@@ -361,6 +361,18 @@ impl Appender {
         Ok(Self { path: path.to_path_buf(), file: file.map_err(FileError::at("open", path))? })
     }
 
+    /// Makes a file that is ours alone, in the place of whatever has the name: a pipe would have us wait for a reader, and a link
+    /// lead elsewhere.
+    ///
+    /// # Errors
+    /// [`FileError`], above all when a folder has the name.
+    pub fn anew(path: &Path, privacy: Privacy) -> Result<Self, FileError> {
+        remove(path)?;
+        let mut options = OpenOptions::new();
+        let file = options.append(true).create_new(true).mode(privacy.mode()).open(path);
+        Ok(Self { path: path.to_path_buf(), file: file.map_err(FileError::at("make", path))? })
+    }
+
     /// Where the file is.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -17,7 +17,10 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount, mount_bind, mount_remount};
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
-use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, remove_capability_from_bounding_set,
+    set_capabilities,
+};
 
 /// The loopback device of every fresh network, by its number.
 const LOOPBACK: i32 = 1;
@@ -29,6 +32,9 @@ const WITH_ANSWER: u16 = 5;
 const UP: u32 = 1;
 /// Where the error number stands in the kernel's answer.
 const ERROR: std::ops::Range<usize> = 16..20;
+
+/// The largest file that is copied, in bytes.
+const LARGEST_COPY: u64 = 1 << 20;
 
 /// The devices that do no harm.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
@@ -117,6 +123,50 @@ fn cover_by(place: &Path, kept: &[PathBuf], lay: impl FnOnce() -> io::Result<()>
 /// Lays empty memory of its own over a folder that exists.
 fn blank(place: &Path) -> io::Result<()> {
     Ok(mount("none", place, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")?)
+}
+
+/// Shows an empty folder, in memory, in the place of `place`, but lets the folders `shown` through that lie in it. A place that
+/// is not there needs no hiding.
+///
+/// # Errors
+/// As for [`show`]; `shown` must be there.
+pub(in crate::system) fn hide(place: &Path, shown: &[PathBuf]) -> io::Result<()> {
+    let Ok(place) = place.canonicalize() else { return Ok(()) };
+    // By the names that the links in them lead to, and held open: they cannot be named any more once the place is covered.
+    let mut kept = Vec::new();
+    for folder in shown {
+        let folder = folder.canonicalize()?;
+        if folder.starts_with(&place) {
+            let held = open(&folder, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+            kept.push((folder, held));
+        }
+    }
+    mount("none", &place, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=0700")?;
+    for (folder, held) in kept {
+        fs::create_dir_all(&folder)?;
+        show(Path::new(&format!("/proc/self/fd/{}", held.as_raw_fd())), &folder)?;
+    }
+    Ok(())
+}
+
+/// Shows copies of the files in a folder in their place, which are ours: for programs that trust files of root or of the user
+/// alone, where root is nobody. A folder that is not there, or may not be read, is left as it is.
+///
+/// # Errors
+/// As for [`show`].
+pub(in crate::system) fn own_copies(folder: &Path) -> io::Result<()> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    let copies: Vec<(PathBuf, Vec<u8>)> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= LARGEST_COPY))
+        .filter_map(|path| fs::read(&path).ok().map(|bytes| (path, bytes)))
+        .collect();
+    if copies.is_empty() {
+        return Ok(());
+    }
+    mount("none", folder, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=0755")?;
+    copies.into_iter().try_for_each(|(path, bytes)| fs::write(path, bytes))
 }
 
 /// Leaves of a `/dev` the nodes that do no harm, as far as the host has them, with terminals and shared memory of its own.
@@ -214,7 +264,18 @@ fn unescaped(text: &str) -> OsString {
 /// # Errors
 /// When the powers are not ours to take.
 pub fn give_up_powers() -> io::Result<()> {
-    for power in CapabilitySet::all().iter() {
+    give_up(CapabilitySet::all())
+}
+
+/// Takes these powers from whatever we start from now on; nothing of ours is handed down to it beside what root has anyway.
+///
+/// # Errors
+/// As for [`give_up_powers`].
+pub(in crate::system) fn give_up(powers: CapabilitySet) -> io::Result<()> {
+    clear_ambient_capability_set()?;
+    let ours = capabilities(None)?;
+    set_capabilities(None, CapabilitySets { inheritable: CapabilitySet::empty(), ..ours })?;
+    for power in powers.iter() {
         match remove_capability_from_bounding_set(power) {
             // An older kernel does not know it, and gives it to nobody.
             Ok(()) | Err(Errno::INVAL) => {}

@@ -4,6 +4,7 @@
 //! to reach the disk. It knows nothing of the contract. Clippy refuses the host's own functions everywhere else.
 
 pub mod beneath;
+pub mod boundary;
 pub mod clock;
 pub mod disk;
 pub mod env;

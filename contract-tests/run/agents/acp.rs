@@ -231,6 +231,7 @@ fn a_death_without_a_word_is_no_success() {
 #[test]
 fn after_kill_9_the_agent_is_gone_and_resume_loads_its_session() {
     let agent = Scripted::new(&done());
+    agent.workspace.without_boundary();
     let pid = "echo $$ > child; exec sleep 60";
     agent.plays("1", &json!({}), &json!([{ "say": "I work." }, { "run": pid }, { "await": "never" }]));
     let mut run = agent.workspace.start();
@@ -271,6 +272,7 @@ fn a_long_message_that_comes_byte_by_byte_is_life() {
 #[test]
 fn an_agent_that_hears_nothing_is_ended_with_everything_below_it() {
     let agent = Scripted::new(&done());
+    agent.workspace.without_boundary();
     let hangs = "trap '' TERM; echo $$ > child; sleep 60; sleep 60";
     agent.plays("1", &json!({}), &json!([{ "say": "I hang." }, { "run": hangs }, { "await": "never" }]));
     let run = agent.workspace.start();

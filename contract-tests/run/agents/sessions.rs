@@ -22,6 +22,7 @@ fn alive(pid: &str) -> bool {
 fn after_kill_9_the_agent_is_gone_and_resume_goes_on_in_its_session() {
     for player in Player::with_sessions() {
         let agent = StandIn::new(player);
+        agent.workspace.without_boundary();
         agent.plays("1", "sigterm-tool", 0);
         agent.does("1", WAITS);
         agent.plays("rest", "tool", 0);
@@ -42,6 +43,7 @@ fn after_kill_9_the_agent_is_gone_and_resume_goes_on_in_its_session() {
 #[test]
 fn an_interrupt_ends_the_agent_and_leaves_its_session() {
     let agent = StandIn::new(Player::Claude);
+    agent.workspace.without_boundary();
     agent.plays("1", "sigterm-tool", 0);
     agent.does("1", WAITS);
     agent.plays("rest", "success", 0);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use loa::config::BoundaryMode;
 use loa::contract::Phase;
 use loa::events::{Envelope, Event, RunOrigin, State};
 use loa::policy::{Backoff, StageOutcome, TriggerLimits};
@@ -63,6 +64,7 @@ impl Drawn {
             idle_timeout: None,
             retries: self.retries,
             backoff: Backoff { initial: Duration::from_millis(1), jitter: 0.0, ..Backoff::default() },
+            boundary: BoundaryMode::Auto,
             skip: false,
         }
     }

@@ -234,7 +234,7 @@ fn surroundings(here: &Here, backends: &Backends, name: &str) -> Surroundings {
     }
     let workspace = here.layout.workspace().to_path_buf();
     let variables = vec![("LOA_WORKSPACE".to_owned(), workspace.clone().into())];
-    Surroundings { variables, workspace, withheld, container: None }
+    Surroundings { workspace, variables, withheld, ..Surroundings::default() }
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -41,15 +41,20 @@ use crate::events::RunEnd;
 use crate::runner::{Call, Deliverer, Ended, Engine, Mode, Plan, Remedy, Request, refuse_foreign, state};
 use crate::store::Layout;
 use crate::system::process::{Interrupt, Interrupts};
-use crate::system::{env, guard, sweep};
+use crate::system::{boundary, env, guard, sweep};
 
 /// Runs `loa-run` on the process's own arguments.
 #[must_use]
 pub fn run() -> ExitStatus {
     guarded(|| {
         let mut arguments = std::env::args_os().skip(1);
-        if arguments.next().is_some_and(|argument| argument == sweep::GUARD) {
+        let first = arguments.next().unwrap_or_default();
+        if first == sweep::GUARD {
             guard::serve(&arguments.map(|argument| argument.to_string_lossy().into_owned()).collect::<Vec<_>>());
+            return ExitStatus::Success;
+        }
+        if first == boundary::BOUNDARY {
+            boundary::keep();
             return ExitStatus::Success;
         }
         match parse::<LoaRun>() {

@@ -16,8 +16,9 @@ use crate::contract::Phase;
 use crate::events::{self, ApprovalState, RunStatus};
 use crate::runner::Plan;
 use crate::store::{Basis, Layout, RunStore};
+use crate::system::boundary::{Boundary, View};
 use crate::system::git::{self, NoRepository};
-use crate::system::{files, sweep};
+use crate::system::{env, files, sweep};
 
 /// Looks at everything, and ends with 2 when something is bad. `unreadable` is why nothing is known of the state.
 pub(super) fn doctor(
@@ -34,6 +35,7 @@ pub(super) fn doctor(
         None => vec![state(here), lock(here), children(here), records(here)],
     });
     checks.push(ignored(layout));
+    checks.push(boundary(here));
     checks.extend(disks(here));
     checks.push(sleep(Path::new("/")));
     told(&checks, args.json)
@@ -180,6 +182,24 @@ fn state(here: &Here) -> Check {
             Check::new(name, State::Warning, found, &format!("chmod 700 {}", folder.display()))
         }
         _ => Check::new(name, State::Good, found, ""),
+    }
+}
+
+/// Whether phases would run where the state of runs is not there.
+fn boundary(here: &Here) -> Check {
+    let view = View { hidden: here.place.of_states(), shown: Vec::new() };
+    let drawn =
+        env::current_exe().map_err(|error| error.to_string()).and_then(|program| Boundary::open(&program, &view));
+    match drawn {
+        Ok(_) => {
+            Check::new("boundary", State::Good, "phases see neither the state of runs nor processes of others", "")
+        }
+        Err(why) => {
+            let found = format!("this host makes none, so phases can reach the state of runs: {why}");
+            let remedy = "install util-linux, and allow namespaces of users (user.max_user_namespaces, \
+                          kernel.unprivileged_userns_clone, or AppArmor's `userns`); or run as another user, in a container";
+            Check::new("boundary", State::Warning, found, remedy)
+        }
     }
 }
 

@@ -62,6 +62,10 @@ pub(super) fn of_run(error: RunError) -> Failure {
         RunError::Aborted { .. } => {
             (ExitStatus::HumanNeeded, vec!["`loa-run run --fresh` puts it aside and begins anew".to_owned()])
         }
+        RunError::NoBoundary { .. } => (
+            ExitStatus::Config,
+            vec!["`loa-run doctor` says what helps; with `runtime.boundary.mode: auto` phases run without one".to_owned()],
+        ),
         RunError::Host { .. } => (ExitStatus::Internal, Vec::new()),
     };
     hints.into_iter().fold(Failure::new(status, error), Failure::hint)

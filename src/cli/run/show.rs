@@ -86,6 +86,9 @@ fn write_account(text: &mut String, status: &Status) -> std::fmt::Result {
     if !status.flags.is_empty() {
         writeln!(text, "  started with {}\n", status.flags.join(" "))?;
     }
+    if let Some(drawn) = status.boundary.as_ref().filter(|drawn| !drawn.is_whole()) {
+        writeln!(text, "  boundary: {drawn}\n")?;
+    }
     Ok(())
 }
 
@@ -177,7 +180,7 @@ pub(super) fn undelivered_line(left: &Undelivered) -> String {
 }
 
 /// What is said of an answer of which nobody can tell who gave it.
-pub(super) const UNGUARDED: &str = " (unguarded: phases can reach the state, and could answer too)";
+pub(super) const UNGUARDED: &str = " (unguarded: phases could reach the state, and answer too)";
 
 /// What the phase at work does, why it failed last, and what it said last.
 fn write_work(text: &mut String, status: &Status) -> std::fmt::Result {

@@ -175,6 +175,7 @@ fn sentence(event: &Event, state: &State, layout: &Layout) -> Option<String> {
                 if *swept > 0 { format!("; ended {swept} processes of the session before") } else { String::new() };
             format!("{verb} {}, {session}{swept}", state.execution_id)
         }
+        Event::BoundaryDrawn(drawn) if drawn.why_not.is_some() => format!("boundary: {drawn}"),
         Event::StageSkipped { checkpoint } => format!("{}: skipped", checkpoint.phase),
         Event::AttemptStarted { phase, attempt, of, .. } => {
             format!("{phase}: attempt {attempt} of {of} ({} elapsed)", span(state.counters.elapsed()))

@@ -67,6 +67,7 @@ pub fn fold(story: &Story, layout: &Layout, logs: &[&Path], seen: Seen) -> RunRe
         gaps: walk.gaps,
         notices: story.events.iter().filter_map(notice).collect(),
         findings: state.findings.clone(),
+        boundary: state.boundary.clone(),
         changed_files: state.changed_files.clone(),
         last_error: state.last_error.clone(),
         head: story.head.clone(),

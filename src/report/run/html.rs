@@ -73,6 +73,9 @@ fn head(report: &RunReport) -> Markup {
             dl.facts {
                 @for (name, value) in facts.iter().chain(&used) { div { dt { (name) } dd { (value) } } }
             }
+            @if let Some(drawn) = report.boundary.as_ref().filter(|drawn| !drawn.is_whole()) {
+                p { "Boundary: " (drawn.to_string()) }
+            }
             @if !report.changed_files.is_empty() { p { "Changed since the start: " (report.changed_files.to_string()) } }
             @if let Some(error) = &report.last_error { p { "The last session ended by an error: " (error) } }
             @if report.unreadable > 0 {
@@ -134,7 +137,7 @@ fn call_row(call: &Call) -> Markup {
                         (answer.action) " after " (span(between(call.at, answer.at)))
                         @if let Some(notes) = &answer.notes { br; (notes) }
                         @if answer.unguarded {
-                            br; span.lead title="phases can reach the state of the run, and could answer too" { "unguarded" }
+                            br; span.lead title="phases could reach the state of the run, and answer too" { "unguarded" }
                         }
                     }
                     None => {

@@ -9,7 +9,7 @@ use crate::contract::Checkpoint;
 use crate::contract::{
     CompactionLevel, EscalationTrigger, ExecutionId, Finding, Phase, PhaseProgress, ResolutionAction, WarningLevel,
 };
-use crate::events::{ChangedFiles, Spent};
+use crate::events::{BoundaryDrawn, ChangedFiles, Spent};
 
 /// One execution, from its beginning to now.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -52,6 +52,9 @@ pub struct RunReport {
     pub notices: Vec<Notice>,
     /// What the last audit found and nobody mended.
     pub findings: Vec<Finding>,
+    /// What kept the phases of the last session from its state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<BoundaryDrawn>,
     /// What was not as the execution began with it when a session ended last.
     #[serde(skip_serializing_if = "ChangedFiles::is_empty")]
     pub changed_files: ChangedFiles,

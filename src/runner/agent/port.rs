@@ -22,6 +22,7 @@ use crate::config::DockerSection;
 use crate::contract::{ContextLimits, EffortLevel};
 use crate::events::Spent;
 use crate::policy::{Class, Usage, is_outage_code};
+use crate::system::boundary::Boundary;
 use crate::system::process::Piece;
 
 /// One agent program, as it is configured.
@@ -31,6 +32,11 @@ pub trait Backend: fmt::Debug {
 
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
+
+    /// Whether its processes run in a container.
+    fn is_contained(&self) -> bool {
+        false
+    }
 
     /// Variables that hold its credentials. They reach its own processes and no other of the run.
     fn credentials(&self) -> Vec<String> {
@@ -186,6 +192,8 @@ pub struct Surroundings {
     pub variables: Vec<(String, OsString)>,
     /// Variables that are not for this agent.
     pub withheld: Vec<String>,
+    /// The boundary that its processes run behind, where they run on this host.
+    pub boundary: Option<Boundary>,
     /// The container that its processes run in; this host without one.
     pub container: Option<Container>,
 }

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::*;
+use crate::config::{BoundaryMode, Lifetime};
 use crate::contract::{Checkpoint, ContextLimits, EffortConfig, ExecutionId};
 use crate::events::{EVENT_VERSION, Envelope, RunOrigin};
 use crate::policy::{Backoff, Redactor, StageOutcome, TriggerLimits};
@@ -30,6 +31,7 @@ fn stage_of(phase: Phase) -> Stage {
         idle_timeout: Some(Duration::from_secs(30)),
         retries: 3,
         backoff: Backoff { jitter: 0.0, ..Backoff::default() },
+        boundary: BoundaryMode::Auto,
         skip: false,
     }
 }
@@ -45,6 +47,7 @@ fn bounds() -> Bounds {
         limit_patience: Duration::ZERO,
         outage_patience: Duration::from_hours(2),
         outage_codes: Vec::new(),
+        lifetime: Lifetime::Stage,
         notification: Notification::default(),
         operator: None,
         effort: None::<EffortConfig>,

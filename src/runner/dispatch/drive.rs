@@ -6,6 +6,7 @@ use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 use tracing::{Instrument, info_span};
 
+use super::boundary::as_required;
 use super::host::Host;
 use super::session::{Mode, Opening};
 use super::{Dispatcher, Listener, Ports, THINKING, Waits};
@@ -42,7 +43,7 @@ pub struct Request {
     pub bounds: Bounds,
     /// Whether an execution is begun or continued.
     pub mode: Mode,
-    /// Our own program, to be started as the guard.
+    /// Our own program, to be started as the guard, and as the first process behind the boundary.
     pub program: PathBuf,
 }
 
@@ -81,6 +82,7 @@ impl<'a> Engine<'a> {
         let mut store = FileStore::new(place, layout.clone());
         let claimed = store.claim(now, matches!(mode, Mode::Resume(_)))?;
         let place = store.place().clone();
+        as_required(&program, &place, &plan)?;
         let (inbox, mail) = Inbox::new();
         let session = new_session();
         let settled = (&plan, &bounds, &backends);

@@ -11,10 +11,11 @@ use tokio::task::spawn_local;
 use tracing::{Instrument, Span, info_span};
 
 use super::Listener;
+use super::boundary::Kept;
 use super::memory;
 use super::ports::{Ports, Start};
 use crate::contract::{ExecutionId, OperatorRecord, Phase, SessionId};
-use crate::events::{ChangedFiles, Envelope, Event, Observation, State, WorkTree};
+use crate::events::{BoundaryDrawn, ChangedFiles, Envelope, Event, Observation, State, WorkTree};
 use crate::policy::StageOutcome;
 use crate::runner::agent::TICK;
 use crate::runner::changed_files::since_the_start;
@@ -41,10 +42,12 @@ pub(super) struct Host<'a> {
     backends: Backends,
     bounds: Bounds,
     session: SessionId,
-    /// Our own program, to be started as the guard.
+    /// Our own program, to be started as the guard, and as the first process behind the boundary.
     program: PathBuf,
     /// From [`Ports::ready`] on.
     guard: Option<Rc<RefCell<Guard>>>,
+    /// From [`Ports::ready`] on. Behind the guard, which tells what is left to end before this ends it.
+    kept: Option<Kept>,
     /// The guard is gone, and that was said.
     is_unguarded: bool,
     manager: ServiceManager,
@@ -75,6 +78,7 @@ impl<'a> Host<'a> {
             session,
             program,
             guard: None,
+            kept: None,
             is_unguarded: false,
             manager: ServiceManager::of_environment(),
             inbox,
@@ -113,8 +117,14 @@ impl Ports for Host<'_> {
         let host = |source| RunError::Host { what: "start the guard process", source };
         let guard = Guard::start(&self.program, (SESSION_VARIABLE, self.session.as_str())).map_err(host)?;
         self.guard = Some(Rc::new(RefCell::new(guard)));
+        let needs = (&self.plan, &self.backends);
+        self.kept = Some(Kept::draw(self.program.clone(), (&self.place, execution), needs)?);
         self.manager.ready();
         Ok(swept)
+    }
+
+    fn boundary(&mut self) -> BoundaryDrawn {
+        self.kept.as_ref().map(Kept::drawn).unwrap_or_default()
     }
 
     fn strays(&mut self, since: Timestamp) -> Vec<String> {
@@ -136,9 +146,10 @@ impl Ports for Host<'_> {
             not_before: state.stamp(clock::now().wall()),
         };
         let guard = self.guard.clone().expect("a session is ready before a stage starts");
+        let boundary = self.kept.as_mut().map(|kept| kept.of_stage(start.phase)).transpose()?.flatten();
         let (stops, orders) = mpsc::unbounded_channel();
         self.stops = Some(stops);
-        let (places, own) = ((&self.layout, &self.place), (guard, self.inbox.clone()));
+        let (places, own) = ((&self.layout, &self.place), (guard, boundary, self.inbox.clone()));
         let task = StageTask::prepare(order, places, (&self.bounds, &self.backends), own, orders)?;
         if start.is_first {
             self.span = info_span!(target: "stage", "stage", phase = %start.phase);
@@ -191,7 +202,8 @@ impl Ports for Host<'_> {
     }
 
     fn end_what_is_left(&mut self) -> usize {
-        sweep::end_processes_with(SESSION_VARIABLE, self.session.as_str()) + orphans::end()
+        let behind = self.kept.as_ref().map_or(0, Kept::clear);
+        behind + sweep::end_processes_with(SESSION_VARIABLE, self.session.as_str()) + orphans::end()
     }
 
     fn changed_files(&mut self, state: &State) -> ChangedFiles {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::contract::{ExecutionId, OperatorRecord, Phase, SessionId};
-use crate::events::{ChangedFiles, Envelope, Observation, State, WorkTree};
+use crate::events::{BoundaryDrawn, ChangedFiles, Envelope, Observation, State, WorkTree};
 use crate::runner::RunError;
 use crate::runner::decide::{Attempt, Stop, Survey};
 use crate::system::clock::Moment;
@@ -41,6 +41,9 @@ pub trait Ports {
     /// # Errors
     /// [`RunError`] when the host refuses something.
     fn ready(&mut self, execution: &ExecutionId, dead: Option<&SessionId>) -> Result<usize, RunError>;
+
+    /// What keeps stages from the state of the run; known once it is ready.
+    fn boundary(&mut self) -> BoundaryDrawn;
 
     /// Processes that may be left of what a dead session started at this time or later, and that nobody can be sure of:
     /// one line each.

@@ -113,6 +113,8 @@ impl<P: Ports> Dispatcher<P> {
         }
         let pid = own_id();
         dispatcher.record(Event::SessionStarted { session, pid, resumed, swept, phases, origin, overrides })?;
+        let drawn = dispatcher.ports.boundary();
+        dispatcher.record(Event::BoundaryDrawn(drawn))?;
         dispatcher.open_outbox(carried)?;
         dispatcher.pin(pinned)?;
         let left = |stray| format!("{stray} may be left of the session that died: look at it, and end it if it is");

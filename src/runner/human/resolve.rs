@@ -52,8 +52,9 @@ pub fn resolve(
         // Before the answer: whoever dies in between is still waited for.
         skip(&mut journal, layout, phase, &because)?;
     }
-    // No boundary keeps phases from this state: nobody can tell that none of them answers.
-    let answer = Event::Resolved { escalation: pending.number, resolution, unguarded: true };
+    // Where nothing kept a phase from this state, nobody can tell that it does not answer.
+    let unguarded = journal.state().was_in_reach;
+    let answer = Event::Resolved { escalation: pending.number, resolution, unguarded };
     journal.record(clock::now().wall(), answer)?;
     if action == ResolutionAction::Reset {
         journal = start_over(journal, layout, &place)?;

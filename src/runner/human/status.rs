@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::work::{LastFailure, LastOutput, Standing, WorkAtHand, uncharged};
 use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress, ResolutionAction};
 use crate::events::{
-    ApprovalState, ChangedFiles, Envelope, Event, Outage, Pause, PinnedFile, RecordedResolution, RunEnd, RunStatus,
-    Spent, State,
+    ApprovalState, BoundaryDrawn, ChangedFiles, Envelope, Event, Outage, Pause, PinnedFile, RecordedResolution, RunEnd,
+    RunStatus, Spent, State,
 };
 use crate::runner::decide::UNVERIFIED;
 use crate::runner::dispatch::{Existing, present};
@@ -79,6 +79,9 @@ pub struct Status {
     /// The provider that is waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outage: Option<Outage>,
+    /// What keeps its phases from its state; absent where an earlier program began it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<BoundaryDrawn>,
     /// The answers that were given, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<AnswerLine>,
@@ -117,7 +120,7 @@ pub struct AnswerLine {
     pub at: Timestamp,
     /// What to do.
     pub action: ResolutionAction,
-    /// Phases could reach the place where it was given: it may be one of theirs.
+    /// A phase could reach the place where it was given: it may be one of theirs.
     pub unguarded: bool,
 }
 
@@ -233,6 +236,7 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         pending,
         changed_gates: state.changed_gates.clone(),
         changed_files: state.changed_files.clone(),
+        boundary: state.boundary.clone(),
         outage: state.outage.clone().filter(|outage| outage.answered.is_none()),
         answers: state.resolutions.iter().map(AnswerLine::from).collect(),
         last_error: state.last_error.clone(),

@@ -49,6 +49,7 @@ impl AgentSession {
             workspace: task.layout.workspace().to_path_buf(),
             variables: task.variables.clone(),
             withheld: task.backends.withheld_from(Some(&work.backend)),
+            boundary: task.boundary.clone(),
             container: None,
         };
         Self {

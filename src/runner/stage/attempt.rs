@@ -14,6 +14,7 @@ use super::context::{Compactor, ContextWatch, Seen};
 use super::files::{Identity, StageFiles, environment};
 use super::inbox::{Fact, Inbox};
 use super::log::PhaseLog;
+use crate::config::Lifetime;
 use crate::contract::{ExecutionId, Phase, SessionId};
 use crate::events::{Event, Observation, PinnedFile};
 use crate::policy::StageOutcome;
@@ -23,6 +24,7 @@ use crate::runner::decide::{Attempt, Stop, Words};
 use crate::runner::session::SESSION_VARIABLE;
 use crate::runner::{Backends, Bounds, RunError, Stage, Work};
 use crate::store::{Layout, Place, make_room, was_put_aside};
+use crate::system::boundary::Boundary;
 use crate::system::clock::{self, Moment};
 use crate::system::files::{self as host_files, Privacy};
 use crate::system::guard::Guard;
@@ -85,6 +87,8 @@ pub(in crate::runner) struct StageTask {
     pub(super) bounds: Bounds,
     pub(super) backends: Backends,
     pub(super) guard: Rc<RefCell<Guard>>,
+    /// What its processes run behind.
+    pub(super) boundary: Option<Boundary>,
     pub(super) inbox: Inbox,
     /// Why it is told to end.
     stops: mpsc::UnboundedReceiver<Stop>,
@@ -112,7 +116,7 @@ impl StageTask {
         order: Order,
         (layout, place): (&Layout, &Place),
         (bounds, backends): (&Bounds, &Backends),
-        (guard, inbox): (Rc<RefCell<Guard>>, Inbox),
+        (guard, boundary, inbox): (Rc<RefCell<Guard>>, Option<Boundary>, Inbox),
         stops: mpsc::UnboundedReceiver<Stop>,
     ) -> Result<Self, RunError> {
         let stage = &order.stage;
@@ -120,7 +124,9 @@ impl StageTask {
         let identity = Identity { execution: &order.execution, session: &order.session, attempt: order.attempt };
         let variables = environment(&identity, stage, bounds, layout.workspace(), &paths);
         let log = place.log(&order.execution, stage.phase, order.attempt);
-        let compactor = compactor_of(stage, bounds, backends, &variables, layout.workspace());
+        let compactor = compactor_of(stage, bounds, backends, |argv| {
+            command(argv, &variables, &backends.withheld_from(None), layout.workspace()).behind(boundary.as_ref())
+        });
         Ok(Self {
             log: PhaseLog::new(log, &bounds.redactor, bounds.log_limit),
             context: ContextWatch::new(stage.phase, bounds, layout, &paths, compactor)?,
@@ -128,6 +134,7 @@ impl StageTask {
             bounds: bounds.clone(),
             backends: backends.clone(),
             guard,
+            boundary,
             inbox,
             stops,
             stopping: None,
@@ -161,6 +168,7 @@ impl StageTask {
 
     async fn attempt(mut self) -> Result<Attempt, RunError> {
         let end = self.work().await?;
+        self.clear().await;
         self.restore_folder().await?;
         let log = self.log.close()?;
         let (phase, attempt) = (self.order.stage.phase, self.order.attempt);
@@ -262,7 +270,20 @@ impl StageTask {
     }
 
     fn command(&self, argv: &[String]) -> Command {
-        command(argv, &self.variables, &self.backends.withheld_from(None), self.layout.workspace())
+        let command = command(argv, &self.variables, &self.backends.withheld_from(None), self.layout.workspace());
+        command.behind(self.boundary.as_ref())
+    }
+
+    /// Ends whatever the attempt left behind, wherever it went to hide.
+    async fn clear(&self) {
+        let Some(boundary) = self.boundary.clone().filter(|_| self.bounds.lifetime == Lifetime::Stage) else { return };
+        // Not here: it may take a moment to obey.
+        let left = tokio::task::spawn_blocking(move || boundary.clear()).await.unwrap_or_default();
+        if left > 0 {
+            let phase = self.order.stage.phase;
+            let text = format!("{left} processes that {phase} left behind were ended");
+            self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
+        }
     }
 
     pub(super) async fn run_command(&mut self, command: &Command) -> Result<End, RunError> {
@@ -428,16 +449,14 @@ fn compactor_of(
     stage: &Stage,
     bounds: &Bounds,
     backends: &Backends,
-    variables: &[(String, OsString)],
-    workspace: &Path,
+    command: impl Fn(&[String]) -> Command,
 ) -> Compactor {
     match &stage.work {
         Some(Work::Agent(agent)) => backends
             .get(&agent.backend)
             .map_or(Compactor::Nobody, |backend| Compactor::of_agents(backend.capabilities())),
         Some(Work::Command(_)) | None => {
-            let withheld = backends.withheld_from(None);
-            let configured = bounds.compaction.as_deref().map(|argv| command(argv, variables, &withheld, workspace));
+            let configured = bounds.compaction.as_deref().map(command);
             configured.map_or(Compactor::Nobody, |command| Compactor::Command(Box::new(command)))
         }
     }

@@ -315,8 +315,14 @@ impl ContextWatch {
         if self.events.length_of_name()?.is_none() {
             // Somebody took it away; whoever reads it looks for it by its name.
             let path = self.events.path().to_path_buf();
-            files::ensure_folder(path.parent().unwrap_or(&path))?;
-            self.events = Appender::open(&path, Privacy::Private)?;
+            let folder = files::ensure_folder(path.parent().unwrap_or(&path));
+            match folder.and_then(|()| Appender::anew(&path, Privacy::Private)) {
+                Ok(events) => self.events = events,
+                Err(error) => {
+                    self.notice(format!("{}: an event is not told: {error}: {}", self.phase, error.source));
+                    return Ok(());
+                }
+            }
         }
         Ok(self.events.append(line.as_bytes())?)
     }

@@ -15,8 +15,11 @@ use crate::runner::session::SESSION_VARIABLE;
 use crate::runner::{Bounds, RunError, Stage};
 use crate::schema::{Checker, PHASE_RESULT};
 use crate::store::{Layout, Place, make_folder};
+use crate::system::beneath;
 use crate::system::files::{self, FileError, Privacy};
 
+/// The name of the result file.
+const RESULT: &str = "result.json";
 /// The most bytes of a result file that are read.
 const LONGEST_RESULT: u64 = 4 * 1024 * 1024;
 /// The most bytes of a signal that are read; a longer line is dropped.
@@ -51,7 +54,7 @@ impl StageFiles {
         files::empty_folder(&folder, privacy)?;
         Ok(Self {
             home,
-            result: folder.join("result.json"),
+            result: folder.join(RESULT),
             signals: folder.join("signals.jsonl"),
             events: folder.join("events.jsonl"),
         })
@@ -59,13 +62,17 @@ impl StageFiles {
 
     /// Makes the folder again where the stage, or git in it, took it away; whether that was so.
     pub(super) fn restore(&self) -> Result<bool, FileError> {
-        let folder = self.signals.parent().unwrap_or(&self.signals);
+        let folder = self.folder();
         // A workspace that was itself moved away is not made again: that would only be in the way of what comes back.
         if folder.is_dir() || !self.home.is_dir() {
             return Ok(false);
         }
         files::ensure_folder(folder)?;
         Ok(true)
+    }
+
+    fn folder(&self) -> &Path {
+        self.signals.parent().unwrap_or(&self.signals)
     }
 
     /// Takes away what the stage left in its result file, before its work is tried again.
@@ -76,12 +83,12 @@ impl StageFiles {
     /// What the stage left in its result file, without secrets: `None` when nothing, the reason when it cannot be used.
     pub(super) fn read_result(&self, redactor: &Redactor) -> Result<Option<PhaseResult>, String> {
         static CHECKER: LazyLock<Checker> = LazyLock::new(|| Checker::new(&PHASE_RESULT));
-        let bytes = match files::read(&self.result, LONGEST_RESULT) {
+        let bytes = match beneath::read(self.folder(), Path::new(RESULT), LONGEST_RESULT) {
             Err(error) if error.is_not_found() => return Ok(None),
             bytes => bytes.map_err(|error| format!("{error}: {}", error.source))?,
         };
         let budget = Budget { bytes: LONGEST_RESULT, ..Budget::default() };
-        let read = CHECKER.read(&bytes, Utf8Path::new("result.json"), &budget);
+        let read = CHECKER.read(&bytes, Utf8Path::new(RESULT), &budget);
         read.map(|result| Some(without_secrets(&result, redactor))).map_err(|findings| {
             let said: Vec<String> = findings.iter().map(|finding| finding.message.clone()).collect();
             redactor.text(&said.join("; "))
@@ -197,7 +204,9 @@ impl SignalReader {
 
     /// What was appended. A file that the stage took away has nothing new in it.
     fn fresh(&mut self) -> std::io::Result<Vec<u8>> {
-        let mut file = files::open(&self.path)?;
+        let (folder, name) = (self.path.parent().unwrap_or(&self.path), self.path.file_name().unwrap_or_default());
+        // No link out of the folder is followed: what it leads to may grow by our reading it, as the journal does.
+        let mut file = beneath::open(folder, Path::new(name)).map_err(|error| error.source)?;
         if file.metadata()?.len() < self.position {
             // Another file has the name now.
             self.position = 0;

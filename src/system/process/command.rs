@@ -1,13 +1,15 @@
 //! What to start.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use super::output::Cut;
-use super::{Running, Talk};
+use super::{Pipes, Running, Talk};
+use crate::system::boundary::{Boundary, Start};
 use crate::system::{env, service_manager};
 
 /// A program with its arguments, environment and folder. Unless it is talked with, its standard input is empty. Both outputs
@@ -21,6 +23,7 @@ pub struct Command {
     folder: Option<PathBuf>,
     lasting: bool,
     cut: Cut,
+    boundary: Option<Boundary>,
 }
 
 impl Command {
@@ -35,6 +38,7 @@ impl Command {
             folder: None,
             lasting: false,
             cut: Cut::Lines,
+            boundary: None,
         }
     }
 
@@ -100,11 +104,21 @@ impl Command {
         self
     }
 
+    /// Starts it behind this boundary, or here where there is none.
+    #[must_use]
+    pub fn behind(mut self, boundary: Option<&Boundary>) -> Self {
+        self.boundary = boundary.cloned();
+        self
+    }
+
     /// Starts it in a process group of its own.
     ///
     /// # Errors
     /// When the host cannot start it: no such program, not executable, no such folder, no more processes.
     pub fn spawn(&self) -> io::Result<Running> {
+        if let Some(boundary) = &self.boundary {
+            return self.spawn_behind(boundary, false).map(|(running, _)| running);
+        }
         let mut command = self.prepared();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut command = tokio::process::Command::from(command);
@@ -117,6 +131,10 @@ impl Command {
     /// # Errors
     /// As [`Command::spawn`].
     pub fn converse(&self) -> io::Result<(Running, Talk)> {
+        if let Some(boundary) = &self.boundary {
+            let (running, talk) = self.spawn_behind(boundary, true)?;
+            return Ok((running, talk.ok_or(io::ErrorKind::BrokenPipe)?));
+        }
         let mut command = self.prepared();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut command = tokio::process::Command::from(command);
@@ -124,6 +142,30 @@ impl Command {
         let mut child = command.spawn().map_err(|error| self.too_long(error))?;
         let talk = Talk::over(child.stdin.take(), child.stdout.take(), self.cut);
         Ok((Running::new(child, self.cut), talk))
+    }
+
+    fn spawn_behind(&self, boundary: &Boundary, talks: bool) -> io::Result<(Running, Option<Talk>)> {
+        let (pipes, outlets) = Pipes::new(talks)?;
+        let child = boundary.start(self.in_full()?, outlets).map_err(|error| self.too_long(error))?;
+        Ok(Running::fostered_and_cut(child, pipes, self.cut))
+    }
+
+    /// All that it is started with, for a process that has nothing of ours to hand down.
+    fn in_full(&self) -> io::Result<Start> {
+        let command = self.plain();
+        let mut variables = if self.inherit { env::all() } else { BTreeMap::new() };
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => variables.insert(name.to_owned(), value.to_owned()),
+                None => variables.remove(name),
+            };
+        }
+        let folder = match &self.folder {
+            Some(folder) => folder.clone(),
+            None => env::current_dir()?,
+        };
+        let argv = [command.get_program()].into_iter().chain(command.get_args()).map(OsStr::to_owned).collect();
+        Ok(Start { folder: folder.into(), argv, env: variables.into_iter().collect() })
     }
 
     /// Starts it in our own group, without any output, and leaves it alone: it outlives us. Says its process id.

@@ -3,7 +3,8 @@
 
 use std::fmt::Debug;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdUnixStream;
 use std::process::Stdio;
 use std::sync::Arc;
 
@@ -12,6 +13,8 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, pidfd_open, pidfd_send_signal,
     set_child_subreaper, wait,
 };
+use tokio::io::AsyncReadExt;
+use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
@@ -47,6 +50,11 @@ impl Foster {
     #[must_use]
     pub fn id(&self) -> u32 {
         self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// What tells it from every other process.
+    pub(in crate::system) fn pinned(&self) -> BorrowedFd<'_> {
+        self.pinned.as_fd()
     }
 
     /// Sends a signal to the child itself, or to its whole group.
@@ -102,6 +110,23 @@ pub struct Fostered {
     pub ending: oneshot::Receiver<ProcessExit>,
     /// How it is reached.
     pub reach: Arc<dyn Reach>,
+}
+
+/// Hears how the child of another process ended, which that process says on this socket in so many bytes. One that says nothing
+/// has died, and the kernel has killed the child with it. Needs the runtime.
+pub(in crate::system) fn hear_end<const LENGTH: usize>(
+    socket: StdUnixStream,
+    understood: fn([u8; LENGTH]) -> Option<ProcessExit>,
+) -> io::Result<oneshot::Receiver<ProcessExit>> {
+    socket.set_nonblocking(true)?;
+    let mut socket = UnixStream::from_std(socket)?;
+    let (ended, ending) = oneshot::channel();
+    tokio::spawn(async move {
+        let mut bytes = [0; LENGTH];
+        let said = socket.read_exact(&mut bytes).await.ok().and_then(|_| understood(bytes));
+        let _ = ended.send(said.unwrap_or(ProcessExit::Signalled(Signal::KILL.as_raw())));
+    });
+    Ok(ending)
 }
 
 /// Our ends of the pipes of a child that somebody else starts.

@@ -26,6 +26,7 @@ pub use attend::{Attended, attend, next_line};
 pub use capture::{Captured, capture, capture_told};
 pub use command::Command;
 pub use exit::{ProcessExit, signal_name};
+pub(in crate::system) use foster::hear_end;
 pub use foster::{Foster, Fostered, Outlets, Pipes, Reach, bury, take_up_orphans};
 pub use handover::{hand_nothing_down, hand_over, take_one, take_over};
 pub use interrupt::{Interrupt, Interrupts};

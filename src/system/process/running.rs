@@ -112,13 +112,17 @@ impl Running {
     /// A child of another process of ours, with its pipes. One that is talked with has its [`Talk`].
     #[must_use]
     pub fn fostered(child: Fostered, pipes: Pipes) -> (Self, Option<Talk>) {
+        Self::fostered_and_cut(child, pipes, Cut::Lines)
+    }
+
+    pub(super) fn fostered_and_cut(child: Fostered, pipes: Pipes, cut: Cut) -> (Self, Option<Talk>) {
         let (sender, pieces) = mpsc::channel(QUEUE);
         let Pipes { input, output, error } = pipes;
-        tokio::spawn(pump(error, Stream::Stderr, Cut::Lines, sender.clone()));
+        tokio::spawn(pump(error, Stream::Stderr, cut, sender.clone()));
         let talk = if input.is_some() {
-            Some(Talk::over(input, Some(output), Cut::Lines))
+            Some(Talk::over(input, Some(output), cut))
         } else {
-            tokio::spawn(pump(output, Stream::Stdout, Cut::Lines, sender));
+            tokio::spawn(pump(output, Stream::Stdout, cut, sender));
             None
         };
         let group = child.id;
