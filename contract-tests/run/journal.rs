@@ -138,7 +138,7 @@ fn a_lock_that_is_taken_away_under_a_live_run_is_made_again_and_a_state_that_is_
     workspace.write("../go", "");
     collected(run).exits(0);
     assert_eq!(workspace.ran(), ["design", "submit"]);
-    let workspace = Workspace::only(&[("design", "rm -rf \"$XDG_STATE_HOME\""), ("submit", "true")]);
+    let workspace = Workspace::only(&[("design", "mv \"$XDG_STATE_HOME\" ../gone"), ("submit", "true")]);
     workspace.without_boundary();
     workspace.run().exits(74).says(&["somebody removed it while a run worked here"]);
     assert_eq!(workspace.ran(), ["design"]);
