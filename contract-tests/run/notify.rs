@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use loa::events::Event;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -230,6 +231,14 @@ fn whoever_hangs_keeps_no_other_from_being_tried_again() {
     let ran = workspace.run().exits(2).says(&["nobody was told by the hangs"]);
     assert!(!ran.stderr.contains("nobody was told by the busy"), "{}", ran.stderr);
     assert_eq!((hanging.heard().len(), busy.heard().len()), (1, 2));
+    // Tried again, and not only when the other was given up.
+    let envelopes = workspace.recorded().expect("a journal").envelopes.into_iter();
+    let tried = envelopes.filter_map(|it| match it.event {
+        Event::Notified { means, failed, .. } => Some((means, failed.is_none())),
+        _ => None,
+    });
+    let told = |name: &str, is_taken| (name.to_owned(), is_taken);
+    assert_eq!(tried.collect::<Vec<_>>(), [told("busy", false), told("busy", true), told("hangs", false)]);
 }
 
 #[test]

@@ -167,7 +167,7 @@ mod tests {
         ] {
             assert_eq!(shown(role, was, now), expected, "{was:?} {now:?}");
         }
-        assert!(shown(Gate, Some("x"), Some(&long)).ends_with(" … and 6 more characters"));
+        assert!(shown(Gate, Some("x"), Some(&long)).ends_with(" … and 7 more characters"));
         let many = shown(Gate, Some("x"), Some(&"line\n".repeat(100)));
         assert!(many.lines().count() == LINES + 1 && many.ends_with("… and 42 more lines"), "{many}");
         let wide = shown(Gate, Some("x"), Some(&format!("{}\n", "y".repeat(290)).repeat(30)));
