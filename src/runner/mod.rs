@@ -4,7 +4,8 @@
 //!
 //! - `session` is a name for each lifetime of a process, `operator` who operates; `plan`, `selection` and `bounds` are what
 //!   an execution is given, `weaker` is what a changed one asks less of it, `error` is why it cannot go on; `scripts` are what
-//!   argument vectors name, `programs` what gates look for by `PATH`, `recorded_files` what is recorded of the workspace, and `changed_files` what became of that;
+//!   argument vectors name, `programs` what gates look for by `PATH`, `recorded_files` what is recorded of the workspace, and
+//!   `changed_files` what became of that;
 //! - `decide` chooses what is done next. It is pure: no clock, no file, no chance, and nothing waits there;
 //! - `agent` is what is asked of an agent, and the one driver that has it done, in a phase or outside of a run;
 //! - `stage` is a running stage, a task that owns its process, its log and its context watch, and can only send;

@@ -42,7 +42,7 @@ pub struct Plot {
     words: Option<u64>,
     /// How often the run is resumed when it is over.
     resumed: u8,
-    /// Which of the times that a human is called, counted from 0, the run is resumed before it is answered.
+    /// Which of the times that a human is called, counted from 0 and round again, the run is resumed before it is answered.
     unanswered: Option<usize>,
     /// Whether the runtime is asked for its state whenever it stands still, as long as there is room for a step.
     asked: bool,
@@ -281,7 +281,10 @@ impl Plot {
 
     fn steps(&self) -> Vec<Step> {
         let (mut steps, mut calls) = (vec![Step::Run(Drive::default())], 0);
-        for incident in self.happening() {
+        let happening = self.happening();
+        let all_calls = happening.iter().filter(|it| it.kind.calls_a_human()).count();
+        let unanswered = self.unanswered.and_then(|which| which.checked_rem(all_calls));
+        for incident in happening {
             if let Some(Step::Run(drive) | Step::Resume(drive)) = steps.last_mut() {
                 let phase = Some(incident.phase.to_string());
                 match incident.kind {
@@ -294,7 +297,7 @@ impl Plot {
             match incident.kind {
                 Kind::Killed => steps.push(Step::Resume(Drive::default())),
                 kind if kind.calls_a_human() => {
-                    let is_early = self.unanswered == Some(calls);
+                    let is_early = unanswered == Some(calls);
                     calls += 1;
                     steps.extend(is_early.then(|| Step::Resume(Drive::default())));
                     steps.extend([Step::Resolve(incident.answer.to_string()), Step::Resume(Drive::default())]);

@@ -3,7 +3,8 @@
 //!
 //! [`Dispatcher::step`] is synchronous and is all that there is to it; `ports` is the world as it sees it. `session` begins
 //! or resumes an execution, of what `existing` finds; `projection` keeps the documents in the workspace as the journal has
-//! them. `host` is the real world, `boundary` what keeps stages from it, and `drive` waits for it: stages are tasks there, which can only send.
+//! them. `host` is the real world, `boundary` what keeps stages from it, and `drive` waits for it: stages are tasks there, which
+//! can only send.
 
 mod boundary;
 mod drive;
