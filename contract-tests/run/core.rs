@@ -78,15 +78,14 @@ fn a_phase_that_kills_its_supervisor_calls_a_human_after_four_deaths() {
 
 #[test]
 fn a_deploy_that_was_cut_off_asks_before_it_runs_again() {
-    for (approval, asks) in [("true", true), ("false", false)] {
+    for (in_doubt, asks) in [("ask", true), ("repeat", false)] {
         let command = "touch up; test -f over && exit 0; sleep 60";
         let workspace = Workspace::only(&[("deploy", command), ("learning", "true")]);
-        workspace.config(&format!("autonomous_agent: {{ require_human_deploy_approval: {approval} }}\n"));
-        if asks {
-            workspace.run().exits(2).says(&["approval"]);
-            workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
-        }
-        let mut run = if asks { workspace.command(&["resume"]).spawn().expect("started") } else { workspace.start() };
+        // Whoever has no need to approve a deployment wants none to be made twice.
+        workspace.config(&format!(
+            "autonomous_agent: {{ require_human_deploy_approval: false }}\nruntime: {{ in_doubt: {in_doubt} }}\n"
+        ));
+        let mut run = workspace.start();
         until("the phase is up", || workspace.path("up").exists());
         run.kill().expect("killed");
         run.wait().expect("awaited");
@@ -97,7 +96,7 @@ fn a_deploy_that_was_cut_off_asks_before_it_runs_again() {
             workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
         }
         workspace.resume().exits(0);
-        assert_eq!(workspace.starts("deploy"), 2, "{approval}");
+        assert_eq!(workspace.starts("deploy"), 2, "{in_doubt}");
     }
 }
 

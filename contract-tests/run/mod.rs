@@ -5,6 +5,7 @@
 
 mod agents;
 mod answers;
+mod approval;
 mod artifacts;
 mod bad_input;
 mod calls;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use loa::config::{BoundaryMode, Lifetime};
+use loa::config::{BoundaryMode, InDoubt, Lifetime};
 use loa::contract::{ContextLimits, Phase, Resolution, SessionId};
 use loa::events::RunStatus;
 use loa::policy::{Backoff, Redactor, TriggerLimits};
@@ -167,7 +167,8 @@ fn draw(rng: &mut fastrand::Rng) -> (Settings, Rules) {
     let agents: BTreeSet<Phase> = phases.iter().copied().filter(|_| rng.u8(0..3) == 0).collect();
     let (retries, timeout) = (rng.u32(0..=3), Duration::from_secs(rng.u64(10..60)));
     let idle = (rng.u8(0..4) == 0).then(|| Duration::from_secs(rng.u64(2..30)));
-    let agent = || AgentWork { backend: "agent".to_owned(), prompt: "work".to_owned(), effort: None };
+    let agent =
+        || AgentWork { backend: "agent".to_owned(), prompt: "work".to_owned(), effort: None, starts: Vec::new() };
     let stage = |phase: &Phase| Stage {
         phase: *phase,
         work: Some(if agents.contains(phase) { Work::Agent(agent()) } else { Work::Command(vec!["work".to_owned()]) }),
@@ -201,6 +202,7 @@ pub(super) fn bounds(triggers: TriggerLimits, deploy_approval: bool) -> Bounds {
         editing: None,
         compaction: None,
         deploy_approval,
+        in_doubt: if deploy_approval { InDoubt::Ask } else { InDoubt::Repeat },
         grace: Duration::ZERO,
         limit_patience: Duration::from_mins(10),
         outage_patience: Duration::from_mins(10),

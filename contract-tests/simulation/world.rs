@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use loa::contract::{
     Confidence, DetectionMethod, ExecutionId, OperatorRecord, OperatorType, Phase, ResolutionAction, SessionId,
 };
-use loa::events::{BoundaryDrawn, ChangedFiles, Envelope, Observation, State, WorkTree};
+use loa::events::{BoundaryDrawn, ChangedFiles, Envelope, Observation, PinnedFile, State, WorkTree};
 use loa::runner::decide::{Attempt, Stop, Survey};
 use loa::runner::{Ports, RunError, Start};
 use loa::system::clock::Moment;
@@ -53,6 +53,10 @@ impl Ports for World {
 
     fn pulse(&self) -> Duration {
         Duration::from_secs(20)
+    }
+
+    fn deploy_files(&mut self, _: &State) -> Result<Vec<PinnedFile>, RunError> {
+        Ok(Vec::new())
     }
 
     fn changed_files(&mut self, _: &State) -> ChangedFiles {

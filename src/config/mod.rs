@@ -45,7 +45,7 @@ pub use origin::{
     NotAnAssignment, Origin, Override, SEARCH_PATH, VARIABLES, from_environment, is_secret, lasting, with_lasting,
 };
 pub use prompts::Prompts;
-pub use runtime::{Compaction, PhaseSection, Phases, Retry, RetryOverride, Runtime};
+pub use runtime::{Compaction, InDoubt, PhaseSection, Phases, Retry, RetryOverride, Runtime};
 pub use section::{
     AutonomousAgent, BudgetSection, CircuitBreaker, ContextEditing, ContextSection, Effort, MemorySchema, Operator,
     OperatorChoice, RunDefaults, RunMode,

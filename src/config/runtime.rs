@@ -43,6 +43,9 @@ pub struct Runtime {
     /// How long a run waits for the end of one outage: a provider that cannot be reached, or that answers with 5xx. Such as
     /// `90s`, `30m` or `2h`; with `0` an outage is a failed attempt like others, and uses up retries.
     pub outage_patience: Span,
+    /// What is done with `submit` and `deploy` where they were cut off in the middle, by their time limit or by the death of the
+    /// run, so that nobody knows whether they acted: a person is asked, or they are repeated.
+    pub in_doubt: InDoubt,
     /// Exit codes, from 3, with which a command of a phase, or an agent that is any program (`run:`), says that there is such an
     /// outage: it is tried again until it ends otherwise, up to `outage_patience`. Without them only 69 of such an agent does.
     #[schemars(inner(range(min = 3, max = 255)))]
@@ -82,6 +85,7 @@ impl Default for Runtime {
             backends: BTreeMap::new(),
             limit_patience_hours: 24.0,
             outage_patience: Span::hours(2),
+            in_doubt: InDoubt::default(),
             outage_codes: Vec::new(),
             notify: Notify::default(),
             redact: keys.map(str::to_owned).to_vec(),
@@ -91,6 +95,17 @@ impl Default for Runtime {
             state: None,
         }
     }
+}
+
+/// What is done with a phase that acts outside of the workspace and was cut off.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum InDoubt {
+    /// A person is asked.
+    #[default]
+    Ask,
+    /// It is run again, as other phases are: for work that may be done twice.
+    Repeat,
 }
 
 /// Section `runtime.retry`.

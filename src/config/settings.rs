@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::origin::is_secret;
 use super::{
-    BackendKind, BackendSection, BoundaryMode, BoundarySection, Command, ConfigDocument, Notify, OperatorChoice,
-    Origin, Override, Retry, agents, built_in,
+    BackendKind, BackendSection, BoundaryMode, BoundarySection, Command, ConfigDocument, InDoubt, Notify,
+    OperatorChoice, Origin, Override, Retry, agents, built_in,
 };
 use crate::contract::{BudgetRanges, ContextEditingConfig, ContextLimits, EffortConfig, Phase};
 use crate::diag::{Diagnostic, Document, Node};
@@ -221,6 +221,12 @@ impl Settings {
     #[must_use]
     pub fn outage_patience(&self) -> Duration {
         self.config.runtime.outage_patience.time()
+    }
+
+    /// What is done with a phase that acts outside of the workspace and was cut off.
+    #[must_use]
+    pub fn in_doubt(&self) -> InDoubt {
+        self.config.runtime.in_doubt
     }
 
     /// Exit codes with which a command, or an agent that is any program, says that there is an outage.

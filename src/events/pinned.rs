@@ -37,11 +37,15 @@ pub enum PinnedRole {
     Plan,
     /// What the environment said over the configuration, as one JSON object.
     Environment,
-    /// A file that a command or a gate names and that is no script of a gate.
+    /// A file that a command names, and none of the following.
     Command,
     /// A script that a gate starts.
     Gate,
-    /// A program that a gate looks for by `PATH`.
+    /// A file that a gate names and does not start.
+    GateInput,
+    /// A file that the deployment names: its approval is asked for it as it is.
+    Deploy,
+    /// A program that a gate, or the deployment, looks for by `PATH`.
     Program,
     /// A file that is named by `runtime.protects`.
     Protected,
@@ -142,27 +146,30 @@ impl PinnedFile {
         }
     }
 
-    /// Why a gate was not asked, in words: its scripts, its programs, and protected files, that are not those of the start.
+    /// Why a gate was not asked, or a deployment not started, in words: the scripts, programs and protected files that are not
+    /// those of the start.
     #[must_use]
     pub fn why_not_asked(files: &[Self]) -> String {
         let of = |role: PinnedRole| files.iter().filter(move |file| file.role == role);
-        let is_script = |file: &&Self| of(PinnedRole::Gate).any(|script| script.path == file.path);
+        let is_script =
+            |file: &&Self| of(PinnedRole::Gate).chain(of(PinnedRole::Deploy)).any(|script| script.path == file.path);
         let said = |what: &str, files: ChangedFiles| {
             (!files.is_empty()).then(|| format!("{what} changed since the start: {files}"))
         };
         let scripts = said("gate script", ChangedFiles::of(of(PinnedRole::Gate)));
-        let programs = said("program of the gate", ChangedFiles::of(of(PinnedRole::Program)));
+        let deployed = said("file of the deployment", ChangedFiles::of(of(PinnedRole::Deploy)));
+        let programs = said("program", ChangedFiles::of(of(PinnedRole::Program)));
         let protected =
             said("protected files", ChangedFiles::of(of(PinnedRole::Protected).filter(|file| !is_script(file))));
-        scripts.into_iter().chain(programs).chain(protected).collect::<Vec<_>>().join("; ")
+        scripts.into_iter().chain(deployed).chain(programs).chain(protected).collect::<Vec<_>>().join("; ")
     }
 
     /// Whether settings or a plan are read from it, so that an execution goes on with what stood in it. Of other files it is
     /// only said when they change.
     #[must_use]
     pub fn is_read(&self) -> bool {
-        use PinnedRole::{Command, Gate, Program, Prompt, Protected};
-        !matches!(self.role, Command | Gate | Program | Prompt | Protected)
+        use PinnedRole::{Command, Deploy, Gate, GateInput, Program, Prompt, Protected};
+        !matches!(self.role, Command | Deploy | Gate | GateInput | Program | Prompt | Protected)
     }
 
     /// Where it is now, for a workspace that may have moved.
@@ -186,10 +193,7 @@ mod tests {
         let (script, gone) = (file(Gate, "check.sh", Some("1")), file(Protected, "tests/one", None));
         for (files, words) in [
             (vec![script.clone()], "gate script changed since the start: check.sh"),
-            (
-                vec![file(PinnedRole::Program, "./bin/check", Some("1"))],
-                "program of the gate changed since the start: ./bin/check",
-            ),
+            (vec![file(PinnedRole::Program, "./bin/check", Some("1"))], "program changed since the start: ./bin/check"),
             (
                 vec![file(Gate, "check.sh", None), file(Protected, "check.sh", Some("1"))],
                 "gate script changed since the start: check.sh (gone)",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::operator;
 use super::receivers::Notification;
-use crate::config::{Command, Lifetime, Secret, Settings};
+use crate::config::{Command, InDoubt, Lifetime, Secret, Settings};
 use crate::contract::{ContextEditingConfig, ContextLimits, EffortConfig, OperatorType, Phase};
 use crate::policy::{Redactor, TriggerLimits};
 use crate::system::env;
@@ -23,6 +23,8 @@ pub struct Bounds {
     pub compaction: Option<Vec<String>>,
     /// Whether the run stops before `deploy` until a human agrees.
     pub deploy_approval: bool,
+    /// What is done with a phase that acts outside of the workspace and was cut off.
+    pub in_doubt: InDoubt,
     /// How long a process may take to obey TERM before it is killed.
     pub grace: Duration,
     /// How long the run waits in all for providers' limits to be lifted.
@@ -64,6 +66,7 @@ impl Bounds {
             editing: settings.context_editing(),
             compaction: settings.compaction().map(Command::argv),
             deploy_approval: settings.deploy_needs_approval(),
+            in_doubt: settings.in_doubt(),
             grace: GRACE,
             limit_patience: settings.limit_patience(),
             outage_patience: settings.outage_patience(),

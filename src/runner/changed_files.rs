@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::recorded_files::{digest_now, protected_now};
-use super::scripts::{gates, named};
+use super::scripts::{approved, gates, named};
 use super::{NotRecorded, Plan, Stage, programs};
 use crate::diag::Budget;
 use crate::events::{ChangedFiles, PinnedFile, PinnedRole};
@@ -23,12 +23,40 @@ pub(super) fn before_gate(
     pinned: &[PinnedFile],
     protects: &[String],
 ) -> Result<Vec<PinnedFile>, NotRecorded> {
-    let scripts: Vec<PathBuf> = gates(stage).flat_map(|gate| recorded(workspace, gate, pinned)).collect();
-    let is_its = |file: &&PinnedFile| file.role == PinnedRole::Gate && scripts.contains(&file.path);
-    let mut changed = differing(pinned.iter().filter(is_its), &named_now(workspace, pinned));
-    changed.extend(programs::changed(workspace, stage, pinned));
+    let files: Vec<PathBuf> = gates(stage).flat_map(|gate| recorded(workspace, gate, pinned)).collect();
+    let mut changed = named_differently(workspace, (PinnedRole::Gate, &files), pinned);
+    changed.extend(programs::changed(workspace, stage, gates(stage), pinned));
     changed.extend(changed_protected(workspace, pinned, protects)?);
     Ok(changed)
+}
+
+/// What the deployment runs and nobody has agreed to: its files and programs, and the protected files, that are none of those that
+/// were pinned.
+///
+/// # Errors
+/// [`NotRecorded`] when a folder of protected files cannot be looked through.
+pub(super) fn before_deploy(
+    workspace: &Path,
+    stage: &Stage,
+    pinned: &[PinnedFile],
+    protects: &[String],
+) -> Result<Vec<PinnedFile>, NotRecorded> {
+    let files: Vec<PathBuf> = approved(stage).flat_map(|argv| recorded(workspace, argv, pinned)).collect();
+    let mut changed = named_differently(workspace, (PinnedRole::Deploy, &files), pinned);
+    changed.extend(programs::changed(workspace, stage, approved(stage), pinned));
+    changed.extend(changed_protected(workspace, pinned, protects)?);
+    Ok(changed)
+}
+
+/// Those of these files that are not as they were pinned in that role.
+fn named_differently(
+    workspace: &Path,
+    (role, files): (PinnedRole, &[PathBuf]),
+    pinned: &[PinnedFile],
+) -> Vec<PinnedFile> {
+    let is_its = |file: &&PinnedFile| file.role == role && files.contains(&file.path);
+    let now: Vec<PinnedFile> = pinned.iter().filter(is_its).map(|file| now(workspace, file)).collect();
+    differing(pinned.iter().filter(is_its), &now)
 }
 
 /// The recorded files that a gate names, whatever lies there now: they may be gone, or no regular files any more.
@@ -91,7 +119,7 @@ fn changed_protected(
 
 /// Whether a command, a gate or the configuration names the file.
 fn is_named(file: &PinnedFile) -> bool {
-    matches!(file.role, PinnedRole::Gate | PinnedRole::Program | PinnedRole::Command | PinnedRole::Prompt)
+    !file.is_read() && file.role != PinnedRole::Protected
 }
 
 /// Those files, as they are now.
@@ -144,8 +172,8 @@ fn differing<'a>(pinned: impl Iterator<Item = &'a PinnedFile>, now: &[PinnedFile
 pub struct Differences {
     /// What differs, one line each.
     pub lines: Vec<String>,
-    /// Those of them that ask less of a run: a gate's script or program, or a protected file, that is another one, or gone, or a
-    /// script or program that nobody began with.
+    /// Those of them that ask less of a run: a script or program of a gate, what is deployed with, or a protected file, that is
+    /// another one, or gone, or a script or program that nobody began with.
     pub weaker: Vec<String>,
 }
 
@@ -162,7 +190,9 @@ pub fn differences(
     let now = named_now(workspace, pinned).into_iter().chain(protected_now(workspace, protects)?);
     let mut found = between(pinned, &now.collect::<Vec<_>>());
     let stages = plan.stages().iter().filter(|stage| !stage.skip);
-    for program in stages.flat_map(|stage| programs::changed(workspace, stage, pinned)) {
+    for program in
+        stages.flat_map(|stage| programs::changed(workspace, stage, gates(stage).chain(approved(stage)), pinned))
+    {
         let is_told = pinned.iter().any(|file| file.role == program.role && file.path == program.path);
         let line = format!("{} {} is new", words(program.role), program.path.display());
         if !is_told && !found.lines.contains(&line) {
@@ -173,14 +203,17 @@ pub fn differences(
     Ok(found)
 }
 
+/// As these, a file is told of before all others.
+const STRONG: [PinnedRole; 3] = [PinnedRole::Gate, PinnedRole::Deploy, PinnedRole::Protected];
+
 fn between(pinned: &[PinnedFile], now: &[PinnedFile]) -> Differences {
     let mut found = Differences::default();
     let known = known(pinned.iter().filter(|file| !file.is_read()));
     for ((role, path), digests) in &known {
         let now = found_now(now, *role, path);
         let was_there = digests[0].is_some();
-        let is_told = *role == PinnedRole::Command
-            && [PinnedRole::Gate, PinnedRole::Protected].iter().any(|role| known.contains_key(&(*role, *path)));
+        let is_weak = matches!(role, PinnedRole::Command | PinnedRole::GateInput);
+        let is_told = is_weak && STRONG.iter().any(|role| known.contains_key(&(*role, *path)));
         if digests.contains(&now) || is_told {
             continue;
         }
@@ -190,7 +223,7 @@ fn between(pinned: &[PinnedFile], now: &[PinnedFile]) -> Differences {
             _ => "changed",
         };
         let line = format!("{} {} {how}", words(*role), path.display());
-        if *role != PinnedRole::Command && (was_there || *role == PinnedRole::Gate) {
+        if !is_weak && (was_there || matches!(role, PinnedRole::Gate | PinnedRole::Deploy)) {
             found.weaker.push(line.clone());
         }
         found.lines.push(line);
@@ -205,7 +238,9 @@ fn between(pinned: &[PinnedFile], now: &[PinnedFile]) -> Differences {
 fn words(role: PinnedRole) -> &'static str {
     match role {
         PinnedRole::Gate => "the gate script",
-        PinnedRole::Program => "the gate program",
+        PinnedRole::GateInput => "what a gate reads,",
+        PinnedRole::Deploy => "what is deployed with,",
+        PinnedRole::Program => "the program",
         PinnedRole::Prompt => "the prompt",
         PinnedRole::Protected => "the protected file",
         _ => "the file",
@@ -222,14 +257,26 @@ mod tests {
 
     #[test]
     fn what_changed_is_named_and_what_asks_for_less_is_weaker() {
-        use PinnedRole::{Command, Gate, Protected};
+        use PinnedRole::{Command, Deploy, Gate, GateInput, Protected};
         for (before, after, line, is_weaker) in [
             (vec![file(Gate, "g", Some("1"))], Some(file(Gate, "g", Some("1"))), "", false),
             (vec![file(Gate, "g", Some("1"))], Some(file(Gate, "g", Some("2"))), "the gate script g changed", true),
             (vec![file(Gate, "g", Some("1"))], Some(file(Gate, "g", None)), "the gate script g is gone", true),
             (vec![file(Gate, "g", None)], Some(file(Gate, "g", Some("2"))), "the gate script g is new", true),
-            (vec![file(PinnedRole::Program, "p", Some("1"))], None, "the gate program p is gone", true),
+            (vec![file(PinnedRole::Program, "p", Some("1"))], None, "the program p is gone", true),
             (vec![file(Gate, "g", Some("1")), file(Gate, "g", Some("2"))], Some(file(Gate, "g", Some("2"))), "", false),
+            (
+                vec![file(Deploy, "d", Some("1"))],
+                Some(file(Deploy, "d", Some("2"))),
+                "what is deployed with, d changed",
+                true,
+            ),
+            (
+                vec![file(GateInput, "i", Some("1"))],
+                Some(file(GateInput, "i", Some("2"))),
+                "what a gate reads, i changed",
+                false,
+            ),
             (vec![file(Command, "c", Some("1"))], Some(file(Command, "c", Some("2"))), "the file c changed", false),
             (vec![file(Protected, "p", Some("1"))], None, "the protected file p is gone", true),
             (vec![], Some(file(Protected, "p", Some("1"))), "the protected file p is new", false),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::plan_file::Planned;
 use super::{PlanDocument, PlanError, Selection};
-use crate::config::{BoundaryMode, Command, Settings};
+use crate::config::{BackendSection, BoundaryMode, Command, Settings};
 use crate::contract::{EffortLevel, Phase};
 use crate::diag::closest;
 use crate::policy::{Backoff, effort};
@@ -64,6 +64,16 @@ pub struct AgentWork {
     pub prompt: String,
     /// How hard it should think; its own default without one.
     pub effort: Option<EffortLevel>,
+    /// The argument vectors that start it, as far as the configuration says them: those of a program that is no known agent,
+    /// or the program of one that is.
+    pub starts: Vec<Vec<String>>,
+}
+
+/// The argument vectors that start an agent, as far as the configuration says them.
+fn starts(settings: &Settings, backend: &str) -> Vec<Vec<String>> {
+    let Some(agent) = settings.backend(backend) else { return Vec::new() };
+    let BackendSection { run, resume, binary, .. } = agent.section;
+    run.into_iter().chain(resume).chain(binary.map(|program| vec![program])).collect()
 }
 
 impl Stage {
@@ -86,7 +96,8 @@ impl Stage {
                     return Err(PlanError::NoBackend { phase, backend, origin, similar });
                 }
                 let effort = settings.effort().map(|config| effort(&config, phase).0);
-                Some(Work::Agent(AgentWork { backend, prompt: prompt.to_owned(), effort }))
+                let starts = starts(settings, &backend);
+                Some(Work::Agent(AgentWork { backend, prompt: prompt.to_owned(), effort, starts }))
             }
             None => None,
         };
@@ -292,7 +303,8 @@ mod tests {
 
     #[test]
     fn only_what_is_asked_for_has_to_be_right_and_other_agents_are_remembered() {
-        let agent = AgentWork { backend: "codex".to_owned(), prompt: "Review.".to_owned(), effort: None };
+        let agent =
+            AgentWork { backend: "codex".to_owned(), prompt: "Review.".to_owned(), effort: None, starts: Vec::new() };
         let nobody = |phase| (phase, Err(nobody_error(phase)));
         let with = |phase, work| (phase, Ok(Stage { work, ..stage(phase) }));
         let drafts = || {

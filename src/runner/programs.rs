@@ -1,4 +1,4 @@
-//! The programs that gates look for by `PATH`: where they are found, what they are, and whether they are those of the start.
+//! The programs that gates and the deployment look for by `PATH`: where they are found, what they are, and whether they are those of the start.
 //!
 //! Each is recorded under the name that is looked for, which is the last part of its path. One that is not found is recorded as
 //! `$PATH/NAME`, so that one that appears later is another one.
@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::scripts::{gates, looked_for};
+use super::scripts::{approved, gates, looked_for};
 use super::{Plan, Stage};
 use crate::config::SEARCH_PATH;
 use crate::events::{PinnedFile, PinnedRole};
@@ -15,10 +15,11 @@ use crate::system::{env, files};
 /// Where one lies that is nowhere.
 const NOWHERE: &str = "$PATH";
 
-/// The programs of every gate of a plan, as they are now.
+/// The programs of every gate of a plan and of its deployment, as they are now.
 pub(super) fn of_plan(workspace: &Path, plan: &Plan) -> Vec<PinnedFile> {
     let mut all: Vec<PinnedFile> = Vec::new();
-    for program in plan.stages().iter().filter(|stage| !stage.skip).flat_map(|stage| of_stage(workspace, stage)) {
+    let stages = plan.stages().iter().filter(|stage| !stage.skip);
+    for program in stages.flat_map(|stage| of_argvs(workspace, stage, gates(stage).chain(approved(stage)))) {
         if !all.contains(&program) {
             all.push(program);
         }
@@ -26,18 +27,23 @@ pub(super) fn of_plan(workspace: &Path, plan: &Plan) -> Vec<PinnedFile> {
     all
 }
 
-/// The programs of a stage's gates that are none of those that were recorded under their names, as they are now. An execution
-/// that an earlier program began recorded none.
-pub(super) fn changed(workspace: &Path, stage: &Stage, pinned: &[PinnedFile]) -> Vec<PinnedFile> {
+/// The programs of some of a stage's argument vectors that are none of those that were recorded under their names, as they are
+/// now. An execution that an earlier program began recorded none.
+pub(super) fn changed<'a>(
+    workspace: &Path,
+    stage: &Stage,
+    argvs: impl Iterator<Item = &'a [String]>,
+    pinned: &[PinnedFile],
+) -> Vec<PinnedFile> {
     let is_another = |now: &PinnedFile| {
         let mut known = pinned.iter().filter(|file| is_same_name(file, now)).peekable();
         known.peek().is_some() && !known.any(|file| file.sha256 == now.sha256 && file.path == now.path)
     };
-    of_stage(workspace, stage).into_iter().filter(is_another).collect()
+    of_argvs(workspace, stage, argvs).into_iter().filter(is_another).collect()
 }
 
-fn of_stage(workspace: &Path, stage: &Stage) -> Vec<PinnedFile> {
-    let names: BTreeSet<String> = gates(stage).flat_map(looked_for).collect();
+fn of_argvs<'a>(workspace: &Path, stage: &Stage, argvs: impl Iterator<Item = &'a [String]>) -> Vec<PinnedFile> {
+    let names: BTreeSet<String> = argvs.flat_map(looked_for).collect();
     names.into_iter().map(|name| now(workspace, found(workspace, stage, &name))).collect()
 }
 
@@ -102,7 +108,7 @@ mod tests {
         assert_eq!(shown(&begun), "./bin/check $PATH/ls? $PATH/other? $PATH/sh?");
         let changed = |pinned: &[PinnedFile]| {
             let stages = plan.stages().iter().filter(|stage| !stage.skip);
-            shown(&stages.flat_map(|stage| changed(root, stage, pinned)).collect::<Vec<_>>())
+            shown(&stages.flat_map(|stage| changed(root, stage, gates(stage), pinned)).collect::<Vec<_>>())
         };
         assert_eq!((changed(&begun), changed(&[])), (String::new(), String::new()));
         lay("bin/other", "new");

@@ -103,10 +103,10 @@ pub fn recorded_files(workspace: &Path, plan: &Plan, protects: &[String]) -> Res
     Ok(all)
 }
 
-/// A file that a command or a gate names, as it is now; of a gate's script what stands in it, too.
+/// A file that a command or a gate names, as it is now; of a gate's script, and of what is deployed with, what stands in it, too.
 fn named_file(workspace: &Path, role: PinnedRole, path: PathBuf) -> PinnedText {
-    let is_script = role == PinnedRole::Gate;
-    let text = is_script.then(|| beneath::read(workspace, &path, MOST_BYTES_OF_SCRIPT).ok()).flatten();
+    let is_shown = matches!(role, PinnedRole::Gate | PinnedRole::Deploy);
+    let text = is_shown.then(|| beneath::read(workspace, &path, MOST_BYTES_OF_SCRIPT).ok()).flatten();
     let sha256 = text.as_ref().map(PinnedFile::digest).or_else(|| digest_now(workspace, &path));
     PinnedText { file: PinnedFile { role, path, sha256 }, text }
 }

@@ -1,14 +1,15 @@
 //! Which files of the workspace an argument vector names, which of them it starts, and which programs it looks for by `PATH`.
 //!
 //! One rule: every word that names a regular file in the workspace counts, also every word of a text that a shell is given. A
-//! leading `<`, `$PWD/` or `${PWD}/` is taken off first, and within such a text a `cd` is followed. Such a file is a script
+//! leading `<`, `$PWD/` or `${PWD}/` is taken off first, and within such a text a `cd` is followed, and a variable that the text
+//! itself sets to a plain word. Such a file is a script
 //! where it is executable, or where it is the first behind an interpreter or `make`. One that is to be started and is not
 //! there is a script, too. What a script reads beyond itself is not known here. Pure, but for the look at each file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-use super::shell_line::{Join, SHELLS, Simple, commands, folder_of_cd};
+use super::shell_line::{Join, SHELLS, Simple, Word, commands, folder_of_cd};
 use super::{Plan, Stage, Work};
 use crate::contract::Phase;
 use crate::events::PinnedRole;
@@ -46,12 +47,15 @@ struct Found {
     files: Vec<Named>,
     /// The programs that are looked for by `PATH`.
     programs: BTreeSet<String>,
+    /// Something is started that only the shell knows: a variable, a pattern.
+    starts_unknown: bool,
 }
 
 impl Found {
     fn and(&mut self, other: Self) {
         self.files.extend(other.files);
         self.programs.extend(other.programs);
+        self.starts_unknown |= other.starts_unknown;
     }
 }
 
@@ -71,11 +75,12 @@ struct Reading<'a> {
 pub(super) fn of_plan(plan: &Plan, workspace: &Path, look: Look<'_>) -> Vec<(PinnedRole, PathBuf)> {
     let mut all = Vec::new();
     for stage in plan.stages().iter().filter(|stage| !stage.skip) {
-        let own = command(stage).filter(|_| stage.phase != Phase::Audit).map(|argv| (argv, false));
-        for (argv, is_gate) in own.into_iter().chain(gates(stage).map(|argv| (argv, true))) {
+        let own = if stage.phase == Phase::Deploy { PinnedRole::Deploy } else { PinnedRole::Command };
+        let own = work(stage).filter(|_| stage.phase != Phase::Audit).map(|argv| (argv, own));
+        for (argv, role) in own.chain(gates(stage).map(|argv| (argv, PinnedRole::Gate))) {
             all.extend(named(argv, workspace, look).into_iter().map(|file| {
-                let role = if is_gate && file.is_script { PinnedRole::Gate } else { PinnedRole::Command };
-                (role, file.path)
+                let is_read = role == PinnedRole::Gate && !file.is_script;
+                (if is_read { PinnedRole::GateInput } else { role }, file.path)
             }));
         }
     }
@@ -86,15 +91,22 @@ pub(super) fn of_plan(plan: &Plan, workspace: &Path, look: Look<'_>) -> Vec<(Pin
 
 /// The argument vectors that decide on a stage. An audit is a gate by itself.
 pub(super) fn gates(stage: &Stage) -> impl Iterator<Item = &[String]> {
-    let own = command(stage).filter(|_| stage.phase == Phase::Audit);
-    own.into_iter().chain(stage.verify.as_deref())
+    work(stage).filter(|_| stage.phase == Phase::Audit).chain(stage.verify.as_deref())
 }
 
-fn command(stage: &Stage) -> Option<&[String]> {
-    match stage.work.as_ref()? {
-        Work::Command(argv) => Some(argv),
-        Work::Agent(_) => None,
-    }
+/// The argument vectors whose approval is asked for: those of the deployment.
+pub(super) fn approved(stage: &Stage) -> impl Iterator<Item = &[String]> {
+    work(stage).filter(|_| stage.phase == Phase::Deploy)
+}
+
+/// The argument vectors of a stage's work, as far as the plan knows those of an agent.
+fn work(stage: &Stage) -> impl Iterator<Item = &[String]> {
+    let (command, agent) = match &stage.work {
+        Some(Work::Command(argv)) => (Some(argv.as_slice()), &[][..]),
+        Some(Work::Agent(agent)) => (None, &agent.starts[..]),
+        None => (None, &[][..]),
+    };
+    command.into_iter().chain(agent.iter().map(Vec::as_slice))
 }
 
 /// The files that an argument vector names.
@@ -104,15 +116,26 @@ pub(super) fn named(argv: &[String], workspace: &Path, look: Look<'_>) -> Vec<Na
 
 /// The names of the programs that an argument vector starts and that are looked for by `PATH`.
 pub(super) fn looked_for(argv: &[String]) -> BTreeSet<String> {
+    read_alone(argv).programs
+}
+
+/// What an argument vector says without a look at the workspace.
+fn read_alone(argv: &[String]) -> Found {
     let reading = Reading { workspace: Path::new("/"), look: &|_| None, in_shell: false };
-    named_from(argv, &[PathBuf::new()], reading).programs
+    named_from(argv, &[PathBuf::new()], reading)
 }
 
 /// What an argument vector names that begins in one of these folders, relative to the workspace.
 fn named_from(argv: &[String], folders: &[PathBuf], reading: Reading<'_>) -> Found {
     let mut found = Found::default();
-    let (mut wants_script, mut is_shell, mut wants_text, mut starts) = (false, false, false, true);
+    let (mut wants_script, mut is_shell, mut wants_text, mut starts, mut wants_module) =
+        (false, false, false, true, false);
     for word in argv {
+        if std::mem::take(&mut wants_module) {
+            found.files.extend(modules(word, folders, reading));
+            wants_script = false;
+            continue;
+        }
         if std::mem::take(&mut wants_text) {
             found.and(of_line(word, folders, Reading { in_shell: true, ..reading }));
             (wants_script, is_shell) = (false, false);
@@ -127,6 +150,8 @@ fn named_from(argv: &[String], folders: &[PathBuf], reading: Reading<'_>) -> Fou
         if starts && is_looked_for(word, reading.in_shell) {
             found.programs.insert(word.clone());
         }
+        let is_started = starts && !is_beside_a_program(word) || wants_script && !word.starts_with('-');
+        found.starts_unknown |= reading.in_shell && files.is_empty() && is_started && is_expanded(word);
         let is_file = !files.is_empty();
         let started = |(path, is_executable)| Named { path, is_script: is_executable || wants_script };
         found.files.extend(files.into_iter().map(started));
@@ -134,11 +159,28 @@ fn named_from(argv: &[String], folders: &[PathBuf], reading: Reading<'_>) -> Fou
             (wants_script, is_shell) = (false, false);
         }
         wants_text = is_shell && is_a_line(word);
+        wants_module = wants_script && !is_shell && word == "-m";
+        // Behind these an interpreter is given a text, and no file.
+        wants_script &= is_shell || !["-c", "-e"].contains(&word.as_str());
         is_shell |= is_one_of(word, SHELLS);
         wants_script |= is_one_of(word, SHELLS) || is_one_of(word, STARTERS) || word == ".";
         starts &= is_one_of(word, BEFORE) || is_beside_a_program(word);
     }
     found
+}
+
+/// Where `python -m` finds a module in these folders.
+fn modules(name: &str, folders: &[PathBuf], reading: Reading<'_>) -> Vec<Named> {
+    let stem = name.replace('.', "/");
+    let names = [format!("{stem}.py"), format!("{stem}/__init__.py"), format!("{stem}/__main__.py")];
+    let places =
+        folders.iter().flat_map(|folder| names.iter().filter_map(|name| place(name, folder, reading.workspace)));
+    places.filter(|path| (reading.look)(path).is_some()).map(|path| Named { path, is_script: true }).collect()
+}
+
+/// Whether only the shell knows what a word means.
+fn is_expanded(word: &str) -> bool {
+    without_here(word).contains(['$', '`', '*', '?']) || word == "{}"
 }
 
 /// Whether a word that names no file that is there is one to be started all the same: a path in the place of a program, or what
@@ -168,10 +210,20 @@ fn is_plain(word: &str) -> bool {
 /// parentheses, files are looked for in both folders.
 fn of_line(line: &str, folders: &[PathBuf], reading: Reading<'_>) -> Found {
     let (mut found, mut folders, mut before) = (Found::default(), folders.to_vec(), folders.to_vec());
+    let mut variables = Variables::default();
     for simple in commands(line) {
         let is_plain = !simple.words.iter().any(|word| word.is_expanded);
         let (join, is_certain) = (simple.join, simple.is_certain && simple.join == Join::After);
-        let words: Vec<String> = simple.words.into_iter().map(|word| word.text).collect();
+        variables.learn(&simple.words);
+        let mut either: Vec<Vec<String>> = variables.readings(&simple.words);
+        let words = either.remove(0);
+        for words in either {
+            found.and(named_from(&words, &folders, reading));
+        }
+        if words[0] == "eval" {
+            found.and(of_line(&words[1..].join(" "), &folders, reading));
+            continue;
+        }
         match folder_of_cd(&words).filter(|_| is_plain) {
             Some(name) => {
                 let entered = folders.iter().filter_map(|folder| below(folder, name, reading.workspace)).collect();
@@ -197,13 +249,83 @@ fn of_line(line: &str, folders: &[PathBuf], reading: Reading<'_>) -> Found {
     Found { files: known, ..found }
 }
 
+/// What a line for the shell itself gives variables, each value that one may have.
+#[derive(Debug, Default)]
+struct Variables(BTreeMap<String, Vec<String>>);
+
+impl Variables {
+    /// `NAME=word`, which counts for what follows, and `for NAME in word…`.
+    fn learn(&mut self, words: &[Word]) {
+        let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        let set: Vec<(&str, &str)> = texts.iter().map_while(|text| text.split_once('=')).collect();
+        match texts[..] {
+            ["for", name, "in", ..] => {
+                let values = texts[3..].iter().take(Self::MOST).map(|text| (*text).to_owned()).collect();
+                self.0.insert(name.to_owned(), values);
+            }
+            _ if set.len() == texts.len() => {
+                let values = set.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+                self.0.extend(values.filter(|(_, value)| !is_expanded(value)).map(|(name, value)| (name, vec![value])));
+            }
+            _ => {}
+        }
+    }
+
+    /// The most values of one variable that are looked at.
+    const MOST: usize = 64;
+
+    /// The words of a command, once for each value that a variable in it may have; at least once.
+    fn readings(&self, words: &[Word]) -> Vec<Vec<String>> {
+        let values: Vec<Vec<String>> = words.iter().map(|word| self.values(word)).collect();
+        let times = values.iter().map(Vec::len).max().unwrap_or_default().max(1);
+        (0..times)
+            .map(|time| values.iter().filter_map(|of| of.get(time % of.len().max(1)).cloned()).collect())
+            .collect()
+    }
+
+    /// A word with each value that a variable at its beginning may have.
+    fn values(&self, word: &Word) -> Vec<String> {
+        let known = self.0.iter().find_map(|(name, values)| {
+            let spelt = [format!("${name}"), format!("${{{name}}}")];
+            let rest = spelt.iter().find_map(|spelt| word.text.strip_prefix(spelt))?;
+            let is_whole = word.text.starts_with("${") || !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+            is_whole.then(|| values.iter().map(|value| format!("{value}{rest}")).collect())
+        });
+        let known = known.filter(|values: &Vec<String>| word.is_expanded && !values.is_empty());
+        known.unwrap_or_else(|| vec![word.text.clone()])
+    }
+}
+
 /// Programs that run what the files of a repository say, without a word of which these are.
 const RUNNERS: &[&str] = &[
-    "make", "gmake", "just", "ninja", "rake", "bundle", "cargo", "go", "npm", "npx", "pnpm", "yarn", "bun", "deno",
-    "pytest", "tox", "nox", "mvn", "gradle", "dotnet", "composer", "phpunit", "ctest", "mix",
+    "run-parts",
+    "make",
+    "gmake",
+    "just",
+    "ninja",
+    "rake",
+    "bundle",
+    "cargo",
+    "go",
+    "npm",
+    "npx",
+    "pnpm",
+    "yarn",
+    "bun",
+    "deno",
+    "pytest",
+    "tox",
+    "nox",
+    "mvn",
+    "gradle",
+    "dotnet",
+    "composer",
+    "phpunit",
+    "ctest",
+    "mix",
 ];
 
-/// Whether a gate runs files of the workspace that nobody can know from its words, such as `make` and `python -m`.
+/// Whether a gate runs files of the workspace that nobody can know from its words, such as `make`, `python -m` and `sh ci/*.sh`.
 #[must_use]
 pub fn starts_unknown_files(argv: &[String]) -> bool {
     let is_module = |two: &[String]| two[1] == "-m" && is_one_of(&two[0], &["python", "python3"]);
@@ -212,7 +334,8 @@ pub fn starts_unknown_files(argv: &[String]) -> bool {
         is_a_line(&two[0]) && commands(&two[1]).into_iter().any(|simple| starts_unknown_files(&words(simple)))
     };
     let is_shell = argv.first().is_some_and(|program| is_one_of(program, SHELLS));
-    argv.iter().any(|word| is_one_of(word, RUNNERS))
+    read_alone(argv).starts_unknown
+        || argv.iter().any(|word| is_one_of(word, RUNNERS))
         || argv.windows(2).any(|two| is_module(two) || is_shell && of_shell(two))
 }
 
@@ -319,6 +442,16 @@ mod tests {
             (&["sh", "-c", "cd /elsewhere && sh a.sh"], ""),
             (&["sh", "-c", "cd .. && sh a.sh"], ""),
             (&["sh", "a.sh", "-c", "./check.sh x"], "a.sh!"),
+            (&["sh", "-c", "G=a.sh; sh $G && sh \"${G}\" x; sh $GO"], "a.sh!"),
+            (&["sh", "-c", "D=sub; sh $D/a.sh; sh '$D/b.sh'"], "sub/a.sh!"),
+            (&["sh", "-c", "for t in a.sh b.sh; do sh $t; done"], "a.sh b.sh b.sh! a.sh!"),
+            (&["sh", "-c", "eval 'sh a.sh' && eval sh b.sh"], "a.sh! b.sh!"),
+            (
+                &["sh", "-c", "python3 -m pkg.check || true"],
+                "pkg/check.py! pkg/check/__init__.py! pkg/check/__main__.py!",
+            ),
+            (&["python3", "-c", "a.py"], "a.py"),
+            (&["diff", "out.txt", "expected.txt"], "out.txt expected.txt"),
         ] {
             assert_eq!(found(argv), expected, "{argv:?}");
         }
@@ -353,6 +486,13 @@ mod tests {
             (&["python3", "tools/check.py"], false),
             (&["sh", "-c", "./check.sh --make"], false),
             (&["sh", "check.sh"], false),
+            (&["run-parts", "ci"], true),
+            (&["sh", "-c", "sh ci/*.sh"], true),
+            (&["sh", "-c", "$TOOL x"], true),
+            (&["sh", "-c", "G=check.sh; sh $G"], false),
+            (&["sh", "-c", "for t in ci/*.sh; do sh $t; done"], true),
+            (&["sh", "-c", "eval \"$CMD\""], true),
+            (&["sh", "-c", "grep -q '*' notes.md; test -e \"$x\""], false),
             (&[], false),
         ] {
             let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();

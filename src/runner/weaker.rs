@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::receivers::{Notification, Receiver};
 use super::{Bounds, Plan, Stage};
-use crate::config::{BackendSettings, BoundaryMode, Permissions, Quota, Settings};
+use crate::config::{BackendSettings, BoundaryMode, InDoubt, Permissions, Quota, Settings};
 use crate::contract::Phase;
 
 /// What is asked of a run: by files, environment and flags together.
@@ -115,8 +115,11 @@ fn of_bounds(before: &Bounds, after: &Bounds) -> Vec<String> {
     let codes = codes.map(|code| format!("exit {code} is an outage that is waited for"));
     let approval = (before.deploy_approval && !after.deploy_approval)
         .then(|| format!("{} begins without a person's approval", Phase::Deploy));
+    let in_doubt = (before.in_doubt == InDoubt::Ask && after.in_doubt != InDoubt::Ask)
+        .then(|| format!("{} and {} are run again where they were cut off", Phase::Submit, Phase::Deploy));
     approval
         .into_iter()
+        .chain(in_doubt)
         .chain(raised)
         .chain(codes)
         .chain(lives)
@@ -252,6 +255,7 @@ mod tests {
         for (before, after, expected) in [
             ("", "", ""),
             ("", "autonomous_agent.require_human_deploy_approval=false", "deploy begins without a person's approval"),
+            ("", "runtime.in_doubt=repeat", "submit and deploy are run again where they were cut off"),
             ("", "runtime.phases.audit.skip=true", "audit is passed over"),
             ("runtime.phases.design.verify=make", "", "design has no gate any more; it was `sh -c make`"),
             (

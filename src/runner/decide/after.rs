@@ -7,6 +7,7 @@ use super::charge;
 use super::checkpoint::checkpoint;
 use super::live::{Live, Stop};
 use super::{OUTWARD, Rules, stage};
+use crate::config::InDoubt;
 use crate::contract::{Action, EscalationTrigger, Phase, PhaseExit};
 use crate::events::{Active, CycleMark, Event, State};
 use crate::policy::{Signature, StageOutcome, trigger_for_failure};
@@ -38,10 +39,10 @@ fn is_retried(state: &State, rules: &Rules, phase: Phase, attempt: &Attempt, out
     !attempt.overflow && !is_in_doubt(rules, phase, attempt) && outcome.action(used, retries) == Action::Retry
 }
 
-/// Whether a phase that acts outside of the workspace was cut off in the middle, and somebody wants to be asked.
+/// Whether a phase that acts outside of the workspace was cut off in the middle, and a person is to be asked.
 fn is_in_doubt(rules: &Rules, phase: Phase, attempt: &Attempt) -> bool {
     let is_cut_off = matches!(attempt.end, Err(Stop::Late(_) | Stop::Silent(_)));
-    is_cut_off && OUTWARD.contains(&phase) && rules.bounds.deploy_approval
+    is_cut_off && OUTWARD.contains(&phase) && rules.bounds.in_doubt == InDoubt::Ask
 }
 
 fn active(state: &State, phase: Phase) -> Active {

@@ -64,6 +64,18 @@ impl Cause {
         Self { trigger: EscalationTrigger::Manual, phase, active: Some(phase), reason, approval: false }
     }
 
+    /// What the deployment runs is not what somebody agreed to.
+    pub(super) fn not_approved(state: &State) -> Self {
+        let phase = Phase::Deploy;
+        let files = state.changed_gates.get(&phase).map_or(&[][..], Vec::as_slice);
+        let reason = format!(
+            "{phase}: what it runs is not what was agreed to: {}; it was not started. \
+             Look at it: fix_and_resume agrees to what is there now",
+            PinnedFile::why_not_asked(files)
+        );
+        Self { trigger: EscalationTrigger::Manual, phase, active: Some(phase), reason, approval: false }
+    }
+
     /// Sessions died one after the other.
     pub(super) fn died(phase: Phase, is_active: bool, deaths: u32) -> Self {
         let reason = format!(
@@ -81,8 +93,12 @@ impl Cause {
     }
 
     /// Whether to deploy.
-    pub(super) fn approval() -> Self {
-        let reason = "deploy waits for a human's approval; fix_and_resume gives it".to_owned();
+    pub(super) fn approval(changed: &[PinnedFile]) -> Self {
+        let also = match PinnedFile::why_not_asked(changed) {
+            nothing if nothing.is_empty() => nothing,
+            changed => format!(", also to what it runs as it is now: {changed}"),
+        };
+        let reason = format!("deploy waits for a human's approval; fix_and_resume gives it{also}");
         Self { trigger: EscalationTrigger::Manual, phase: Phase::Deploy, active: None, reason, approval: true }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::contract::Phase;
+use crate::events::PinnedFile;
 use crate::system::clock::Moment;
 use crate::system::process::Interrupt;
 
@@ -39,6 +40,8 @@ pub enum Stop {
         /// Since when.
         since: Timestamp,
     },
+    /// What the deployment runs is not what somebody agreed to.
+    NotApproved,
     /// A script of its gate is not the one that the execution began with.
     GateChanged {
         /// The gate has run: that was seen afterwards.
@@ -90,6 +93,8 @@ pub struct Live {
     pub probe_at: Option<Moment>,
     /// How long the run may still wait for providers' limits to be lifted.
     pub patience: Duration,
+    /// What the deployment would run and nobody has agreed to yet, where its approval is to be asked for.
+    pub deploy_files: Vec<PinnedFile>,
     /// The newest time that is known.
     now: Moment,
     /// When we wanted to be woken at the latest.
@@ -113,6 +118,7 @@ impl Live {
             pauses: BTreeMap::new(),
             probe_at: None,
             patience,
+            deploy_files: Vec::new(),
             now,
             expected: now,
             lateness: [Duration::ZERO; MEMORY],

@@ -21,6 +21,7 @@ pub use outage::outage;
 use std::time::Duration;
 
 use super::{Bounds, Plan, Stage};
+use crate::config::InDoubt;
 use crate::contract::{EscalationTrigger, Phase, PhaseExit, SessionId};
 use crate::events::{Active, ApprovalState, Event, NextAction, Pause, RunEnd, RunStatus, State, Undecided};
 use crate::system::clock::Moment;
@@ -222,12 +223,13 @@ fn reason_to_call(state: &State, live: &Live, rules: &Rules, phase: Phase, activ
     if state.deaths >= DEATHS {
         return Some(Cause::died(phase, active.is_some(), state.deaths));
     }
-    let asks = bounds.deploy_approval;
+    let asks = bounds.in_doubt == InDoubt::Ask;
     if asks && OUTWARD.contains(&phase) && active.is_some_and(|active| active.in_doubt) {
         return Some(Cause::in_doubt(phase));
     }
     let approved = state.deploy == ApprovalState::Given;
-    (asks && phase == Phase::Deploy && !approved).then(Cause::approval)
+    let asks = bounds.deploy_approval && phase == Phase::Deploy && !approved;
+    asks.then(|| Cause::approval(&live.deploy_files))
 }
 
 fn start(state: &State, live: &Live, planned: &Stage, active: Option<&Active>) -> Step {
@@ -251,6 +253,7 @@ fn stopped(state: &State, live: &Live, rules: &Rules, phase: Phase, stop: Stop) 
         Stop::OutOfPatience(until) => Step::End(RunEnd::Paused { pause: Pause::Limit { until } }),
         Stop::Outage { since } => Step::End(RunEnd::Paused { pause: Pause::Outage { since } }),
         Stop::Cancelled => Step::End(RunEnd::Paused { pause: Pause::AgentCancelled }),
+        Stop::NotApproved => call(state, live, rules, &Cause::not_approved(state)),
         Stop::GateChanged { has_run } => call(state, live, rules, &Cause::gate_changed(state, phase, has_run)),
         stop => call(state, live, rules, &Cause::stopped(phase, stop, &rules.bounds)),
     }
@@ -258,7 +261,10 @@ fn stopped(state: &State, live: &Live, rules: &Rules, phase: Phase, stop: Stop) 
 
 fn call(state: &State, live: &Live, rules: &Rules, cause: &Cause) -> Step {
     let (_, event) = call_human(state, &rules.session, cause, live.now().wall());
-    Step::Record(charge(live).into_iter().chain([event]).collect())
+    // Whoever approves a deployment agrees to what it runs now.
+    let shown = (cause.approval && !live.deploy_files.is_empty())
+        .then(|| Event::GateChanged { phase: cause.phase, files: live.deploy_files.clone() });
+    Step::Record(charge(live).into_iter().chain(shown).chain([event]).collect())
 }
 
 /// The time that is not journaled yet, as an event; `None` when it is below a millisecond.

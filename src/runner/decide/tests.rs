@@ -43,6 +43,7 @@ fn bounds() -> Bounds {
         editing: None,
         compaction: None,
         deploy_approval: true,
+        in_doubt: InDoubt::Ask,
         grace: Duration::ZERO,
         limit_patience: Duration::ZERO,
         outage_patience: Duration::from_hours(2),
@@ -161,16 +162,17 @@ fn the_fourth_death_without_an_outcome_in_between_calls_a_human() {
 }
 
 #[test]
-fn what_acts_outside_and_was_cut_off_asks_where_deploying_is_to_be_approved() {
-    for (phase, approval, asks) in [
-        (Phase::Deploy, true, true),
-        (Phase::Submit, true, true),
-        (Phase::Submit, false, false),
-        (Phase::Deploy, false, false),
-        (Phase::Design, true, false),
+fn what_acts_outside_and_was_cut_off_asks_unless_it_may_be_repeated() {
+    for (phase, in_doubt, asks) in [
+        (Phase::Deploy, InDoubt::Ask, true),
+        (Phase::Submit, InDoubt::Ask, true),
+        (Phase::Submit, InDoubt::Repeat, false),
+        (Phase::Deploy, InDoubt::Repeat, false),
+        (Phase::Design, InDoubt::Ask, false),
     ] {
         let mut rules = rules(&[phase]);
-        rules.bounds.deploy_approval = approval;
+        // Neither follows from the other: a deployment that nobody has to approve is not one that may be made twice.
+        (rules.bounds.deploy_approval, rules.bounds.in_doubt) = (false, in_doubt);
         let step = decide(&state(&[phase], vec![started(phase, 1), died()]), &live(0), &rules);
         match step {
             Step::Start { attempt, .. } => assert!(!asks && attempt == 2, "{phase}"),
@@ -419,19 +421,19 @@ fn a_call_for_another_cause_tells_how_the_attempts_before_it_failed() {
 #[test]
 fn what_acts_outside_and_was_cut_off_by_its_own_limit_is_not_tried_again_unasked() {
     let (late, silent) = (Stop::Late(Duration::from_secs(1)), Stop::Silent(Duration::from_secs(1)));
-    for (phase, end, approval, asks) in [
-        (Phase::Submit, Err(late), true, true),
-        (Phase::Deploy, Err(silent), true, true),
-        (Phase::Submit, Err(late), false, false),
-        (Phase::Audit, Err(late), true, false),
-        (Phase::Submit, Ok(StageOutcome::exited(1)), true, false),
+    for (phase, end, in_doubt, asks) in [
+        (Phase::Submit, Err(late), InDoubt::Ask, true),
+        (Phase::Deploy, Err(silent), InDoubt::Ask, true),
+        (Phase::Submit, Err(late), InDoubt::Repeat, false),
+        (Phase::Audit, Err(late), InDoubt::Ask, false),
+        (Phase::Submit, Ok(StageOutcome::exited(1)), InDoubt::Ask, false),
     ] {
         let mut rules = rules(&[phase]);
-        rules.bounds.deploy_approval = approval;
+        (rules.bounds.deploy_approval, rules.bounds.in_doubt) = (false, in_doubt);
         let began = state(&[phase], vec![started(phase, 1)]);
         let (next, _) = after(&began, &running(phase, 0), &rules, phase, &attempt(end.clone()));
         let asked = next.undecided.as_ref().map(|undecided| undecided.trigger) == Some(EscalationTrigger::Manual);
         let told = next.checkpoint(phase).is_some_and(|it| it.errors.iter().any(|error| error.code == "IN_DOUBT"));
-        assert_eq!((asked, told), (asks, asks), "{phase} {end:?} {approval}");
+        assert_eq!((asked, told), (asks, asks), "{phase} {end:?} {in_doubt:?}");
     }
 }

@@ -15,10 +15,10 @@ use super::boundary::Kept;
 use super::memory;
 use super::ports::{Ports, Start};
 use crate::contract::{ExecutionId, OperatorRecord, Phase, SessionId};
-use crate::events::{BoundaryDrawn, ChangedFiles, Envelope, Event, Observation, State, WorkTree};
+use crate::events::{BoundaryDrawn, ChangedFiles, Envelope, Event, Observation, PinnedFile, State, WorkTree};
 use crate::policy::StageOutcome;
 use crate::runner::agent::TICK;
-use crate::runner::changed_files::since_the_start;
+use crate::runner::changed_files::{before_deploy, since_the_start};
 use crate::runner::decide::{Attempt, Stop, Survey};
 use crate::runner::operator;
 use crate::runner::session::SESSION_VARIABLE;
@@ -204,6 +204,12 @@ impl Ports for Host<'_> {
     fn end_what_is_left(&mut self) -> usize {
         let behind = self.kept.as_ref().map_or(0, Kept::clear);
         behind + sweep::end_processes_with(SESSION_VARIABLE, self.session.as_str()) + orphans::end()
+    }
+
+    fn deploy_files(&mut self, state: &State) -> Result<Vec<PinnedFile>, RunError> {
+        let stage = self.plan.stage(Phase::Deploy).expect("a session has every phase in its plan");
+        let pinned: Vec<PinnedFile> = state.pinned.iter().filter(|file| !file.is_read()).cloned().collect();
+        Ok(before_deploy(self.layout.workspace(), stage, &pinned, &self.bounds.protects)?)
     }
 
     fn changed_files(&mut self, state: &State) -> ChangedFiles {

@@ -32,7 +32,7 @@ use super::decide::{Attempt, Live, Rules, Running, Step, Stop, Survey, concludes
 use super::stage::Fact;
 use crate::contract::{EscalationReport, ExecutionId, Phase};
 use crate::diag::in_one_line;
-use crate::events::{Event, Observation, RunEnd, State};
+use crate::events::{ApprovalState, Event, Observation, RunEnd, State};
 use crate::store::{Journal, Layout, StoreError, report_paths, write_report};
 use crate::system::clock::Moment;
 use crate::system::files::{FileError, FolderIdentity, Stamp};
@@ -133,6 +133,7 @@ impl<P: Ports> Dispatcher<P> {
         self.live.halt = self.ports.halt_requested();
         loop {
             self.live.turn_to(self.journal.state().next_phase());
+            self.look_before_deploy()?;
             match (self.thinking.next)(self.journal.state(), &self.live, &self.rules) {
                 Step::Record(events) => self.record_all(events)?,
                 Step::Start { events, phase, attempt } => self.start(events, phase, attempt)?,
@@ -142,6 +143,15 @@ impl<P: Ports> Dispatcher<P> {
                 Step::End(end) => return Ok(Waits::Over(end)),
             }
         }
+    }
+
+    /// What an approval is asked for is looked at before it is.
+    fn look_before_deploy(&mut self) -> Result<(), RunError> {
+        let state = self.journal.state();
+        let is_next = self.live.running.is_none() && state.next_phase() == Some(Phase::Deploy);
+        let is_asked = self.rules.bounds.deploy_approval && state.deploy == ApprovalState::NotAsked;
+        self.live.deploy_files = if is_next && is_asked { self.ports.deploy_files(state)? } else { Vec::new() };
+        Ok(())
     }
 
     fn take(&mut self, fact: Fact) -> Result<(), RunError> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::contract::{ExecutionId, OperatorRecord, Phase, SessionId};
-use crate::events::{BoundaryDrawn, ChangedFiles, Envelope, Observation, State, WorkTree};
+use crate::events::{BoundaryDrawn, ChangedFiles, Envelope, Observation, PinnedFile, State, WorkTree};
 use crate::runner::RunError;
 use crate::runner::decide::{Attempt, Stop, Survey};
 use crate::system::clock::Moment;
@@ -78,6 +78,12 @@ pub trait Ports {
 
     /// The files that are not as the execution began with them.
     fn changed_files(&mut self, state: &State) -> ChangedFiles;
+
+    /// What the deployment would run and nobody has agreed to yet.
+    ///
+    /// # Errors
+    /// [`RunError`] when a folder of protected files cannot be looked through.
+    fn deploy_files(&mut self, state: &State) -> Result<Vec<PinnedFile>, RunError>;
 
     /// The work tree as it is now.
     fn work_tree(&mut self) -> WorkTree;

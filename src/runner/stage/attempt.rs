@@ -19,7 +19,7 @@ use crate::contract::{ExecutionId, Phase, SessionId};
 use crate::events::{Event, Observation, PinnedFile};
 use crate::policy::StageOutcome;
 use crate::runner::agent::TICK;
-use crate::runner::changed_files::{GateWatch, before_gate};
+use crate::runner::changed_files::{GateWatch, before_deploy, before_gate};
 use crate::runner::decide::{Attempt, Stop, Words};
 use crate::runner::session::SESSION_VARIABLE;
 use crate::runner::{Backends, Bounds, RunError, Stage, Work};
@@ -210,6 +210,7 @@ impl StageTask {
                 let command = self.command(&argv);
                 self.judged(&argv, async |task| task.run_work(&command).await).await?
             }
+            _ if self.is_unapproved().await? => return Ok(Err(Stop::NotApproved)),
             Work::Command(argv) => {
                 let command = self.command(&argv);
                 self.run_work(&command).await?
@@ -262,6 +263,20 @@ impl StageTask {
         let stage = &self.order.stage;
         let mut files = before_gate(self.layout.workspace(), stage, &self.order.pinned, &self.bounds.protects)?;
         files.extend(touched.into_iter().filter(|file| !files.contains(file)).collect::<Vec<_>>());
+        let changed = !files.is_empty();
+        if changed {
+            self.inbox.announce(Fact::Happened(Event::GateChanged { phase: stage.phase, files })).await;
+        }
+        Ok(changed)
+    }
+
+    /// Whether a deployment that wants an approval would run something that nobody agreed to; that is said.
+    async fn is_unapproved(&self) -> Result<bool, RunError> {
+        let stage = &self.order.stage;
+        if stage.phase != Phase::Deploy || !self.bounds.deploy_approval {
+            return Ok(false);
+        }
+        let files = before_deploy(self.layout.workspace(), stage, &self.order.pinned, &self.bounds.protects)?;
         let changed = !files.is_empty();
         if changed {
             self.inbox.announce(Fact::Happened(Event::GateChanged { phase: stage.phase, files })).await;
