@@ -71,7 +71,7 @@ pub enum Event {
         files: Vec<PinnedFile>,
     },
     /// Scripts of a gate, or protected files, are not those that the execution began with, so the gate is not asked, or its
-    /// answer does not count, and a human is asked.
+    /// answer does not count; or what the deployment runs is not. A human is asked.
     GateChanged {
         /// The phase.
         phase: Phase,

@@ -103,8 +103,8 @@ pub struct State {
     /// What agents used, by their phase.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub spending: BTreeMap<Phase, Spending>,
-    /// Scripts of gates and protected files that changed since the start, as they were found last, by the phase whose gate was
-    /// not asked.
+    /// Scripts of gates, protected files, and what the deployment runs, that changed since the start, as they were found last, by the
+    /// phase whose gate was not asked, or that waits for its approval.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed_gates: BTreeMap<Phase, Vec<PinnedFile>>,
     /// What was not as the execution began with it when a session ended last.
