@@ -15,7 +15,7 @@ fn workspace(implementation: &str, deploy: &str, settings: (&str, &str)) -> Work
     discovery: {{ skip: true }}
     design: {{ skip: true }}
     implementation: {{ command: [sh, ../evil] }}
-    audit: {{ command: [true] }}
+    audit: {{ command: 'true' }}
     submit: {{ skip: true }}
     deploy: {{ {deploy} }}
     learning: {{ skip: true }}

@@ -87,7 +87,7 @@ fn a_program_that_a_gate_finds_by_path_is_the_one_of_the_start() {
         let workspace = gated(&evil, TOLD);
         with_gate(&workspace, "'check --all'");
         lay_program(&workspace, "../bin/check", "#!/bin/sh\necho check >> ran\n");
-        let ran = by_path(&workspace, &["run"]).exits(2).says(&["program of the gate changed since the start: "]);
+        let ran = by_path(&workspace, &["run"]).exits(2).says(&["program changed since the start: "]);
         assert!(ran.stderr.contains(named), "{named}: {}", ran.stderr);
         assert_eq!(workspace.ran(), Vec::<String>::new(), "{evil}");
         assert!(workspace.read("../told").contains("What changed in "), "{}", workspace.read("../told"));
@@ -101,7 +101,7 @@ fn a_program_that_a_gate_finds_by_path_is_the_one_of_the_start() {
         lay_program(&workspace, "../bin/check", "#!/bin/sh\necho check >> ran\n");
         by_path(&workspace, &["run"]).exits(2);
         by_path(&workspace, &["resolve", "fix_and_resume"]).exits(0);
-        by_path(&workspace, &["resume", "--config", "new"]).exits(2).says(&["the gate program ", "--weaker"]);
+        by_path(&workspace, &["resume", "--config", "new"]).exits(2).says(&["the program ", "--weaker"]);
     }
     let workspace = gated("true", "");
     with_gate(&workspace, "'check --all'");
