@@ -82,7 +82,7 @@ fn patience_that_is_spent_ends_the_run_which_is_resumed_with_new_patience() {
         agent
             .workspace
             .loa(&["status"])
-            .exits(2)
+            .exits(1)
             .prints("paused: the provider cannot be reached or is out of order since");
     }
     agent.plays("rest", "tool", 0);
