@@ -17,7 +17,8 @@ pub(super) fn last_end<'a>(state: &State, envelopes: &'a [Envelope]) -> Option<&
 
 /// The command that goes on behind an answer, or without one where none is missing.
 pub(super) fn goes_on(state: &State, has_service: bool) -> String {
-    match &state.weaker {
+    let counts = state.asks_about_weaker() || state.status == RunStatus::Resolved;
+    match state.weaker.as_ref().filter(|_| counts) {
         Some(question) if question.again.is_empty() => "loa-run resume --config new".to_owned(),
         Some(question) => format!("loa-run resume {}", question.again),
         None if has_service => "loa-run service start".to_owned(),
@@ -130,6 +131,11 @@ mod tests {
             let agreed = State { weaker: Some(question(again, true)), ..state(RunStatus::Resolved) };
             let next = next_step(&agreed, None, None, true).expect("something");
             assert_eq!(next, "`loa-run resume --config new` goes on", "a service goes on with what it began with");
+            // Whoever went on with the old one, and is called about something else, is not sent to the new one.
+            let other =
+                State { weaker: Some(question(again, true)), pending: pending.clone(), ..state(RunStatus::Escalated) };
+            let next = next_step(&other, None, Some("answer"), false).expect("something");
+            assert_eq!(next, "`answer` answers, and `loa-run resume` then goes on");
         }
     }
 }
