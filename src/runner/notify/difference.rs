@@ -26,6 +26,8 @@ pub struct Difference {
     pub file: String,
     /// What changed, one line each: `-` is what it began with, `+` what lies there now.
     pub lines: Vec<String>,
+    /// How many lines there are besides.
+    pub more: usize,
 }
 
 /// What changed in these files since an execution recorded `pinned`. `kept` finds a text by its digest.
@@ -46,15 +48,15 @@ pub(super) fn differences(
             *left = left.checked_sub(line.len() + 1)?;
             Some(line.clone())
         });
-        let mut fitting: Vec<String> = fits.collect();
+        let fitting: Vec<String> = fits.collect();
         lines -= fitting.len();
         bytes -= fitting.iter().map(|line| line.len() + 1).sum::<usize>();
         let more = all.len() - fitting.len();
-        fitting.extend((more > 0).then(|| format!("… and {more} more lines")));
-        shown.push(Difference { file: file.path.display().to_string(), lines: fitting });
+        shown.push(Difference { file: file.path.display().to_string(), lines: fitting, more });
     }
     let more = files.len().saturating_sub(FILES);
-    shown.extend((more > 0).then(|| Difference { file: format!("{more} more files"), lines: Vec::new() }));
+    let named = || vec!["`loa-run status` names them".to_owned()];
+    shown.extend((more > 0).then(|| Difference { file: format!("{more} more files"), lines: named(), more: 0 }));
     shown
 }
 
@@ -151,7 +153,8 @@ mod tests {
             let kept = |digest: &str| was.filter(|was| PinnedFile::digest(was) == digest).map(str::to_owned);
             let found = differences(place.path(), &[file(role, "check", now)], &[before], kept, &redactor);
             assert_eq!((found.len(), found[0].file.as_str()), (1, "check"));
-            found[0].lines.join("\n")
+            let more = (found[0].more > 0).then(|| format!("… {} more", found[0].more));
+            found[0].lines.iter().cloned().chain(more).collect::<Vec<_>>().join("\n")
         };
         let long = format!("{}exit 0", " ".repeat(LINE));
         for (role, was, now, expected) in [
@@ -169,7 +172,7 @@ mod tests {
         }
         assert!(shown(Gate, Some("x"), Some(&long)).ends_with(" … and 7 more characters"));
         let many = shown(Gate, Some("x"), Some(&"line\n".repeat(100)));
-        assert!(many.lines().count() == LINES + 1 && many.ends_with("… and 42 more lines"), "{many}");
+        assert!(many.lines().count() == LINES + 1 && many.ends_with("… 42 more"), "{many}");
         let wide = shown(Gate, Some("x"), Some(&format!("{}\n", "y".repeat(290)).repeat(30)));
         assert!(wide.len() < BYTES + 40, "{}", wide.len());
     }
@@ -177,12 +180,13 @@ mod tests {
     #[test]
     fn what_was_not_kept_or_is_no_text_is_named_all_the_same() {
         let place = tempfile::tempdir().expect("a folder");
-        scratch::lay(&place.path().join("check"), b"\xff\xfe").expect("laid");
-        let now: Vec<PinnedFile> = (0..9).map(|_| file(PinnedRole::Gate, "check", Some("other"))).collect();
+        scratch::lay(&place.path().join("check0"), b"\xff\xfe").expect("laid");
+        let now: Vec<PinnedFile> =
+            (0..9).map(|number| file(PinnedRole::Gate, &format!("check{number}"), Some("other"))).collect();
         let found = differences(
             place.path(),
             &now,
-            &[file(PinnedRole::Gate, "check", Some("x"))],
+            &[file(PinnedRole::Gate, "check0", Some("x"))],
             |_| None,
             &Redactor::default(),
         );
