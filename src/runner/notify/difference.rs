@@ -40,6 +40,7 @@ pub(super) fn differences(
 ) -> Vec<Difference> {
     let (mut lines, mut bytes) = (LINES, BYTES);
     let mut shown = Vec::new();
+    let files = each_once(files);
     for file in files.iter().take(FILES) {
         let before: Vec<&PinnedFile> =
             pinned.iter().rev().filter(|known| known.role == file.role && known.path == file.path).collect();
@@ -58,6 +59,23 @@ pub(super) fn differences(
     let named = || vec!["`loa-run status` names them".to_owned()];
     shown.extend((more > 0).then(|| Difference { file: format!("{more} more files"), lines: named(), more: 0 }));
     shown
+}
+
+/// Each file once: a script of a gate may be protected besides. Where a link leads nowhere, the two are not the same.
+fn each_once(files: &[PinnedFile]) -> Vec<&PinnedFile> {
+    let mut once: Vec<&PinnedFile> = Vec::new();
+    for file in files {
+        let is_same = |known: &&PinnedFile| plain(&known.path) == plain(&file.path) && known.sha256 == file.sha256;
+        if !once.iter().any(is_same) {
+            once.push(file);
+        }
+    }
+    once
+}
+
+/// A path without a leading `./`.
+fn plain(path: &Path) -> &Path {
+    path.strip_prefix(".").unwrap_or(path)
 }
 
 /// `before` is what the file was and may be, the newest first.
@@ -175,6 +193,22 @@ mod tests {
         assert!(many.lines().count() == LINES + 1 && many.ends_with("… 42 more"), "{many}");
         let wide = shown(Gate, Some("x"), Some(&format!("{}\n", "y".repeat(290)).repeat(30)));
         assert!(wide.len() < BYTES + 40, "{}", wide.len());
+    }
+
+    #[test]
+    fn a_script_of_a_gate_that_is_protected_besides_is_shown_once() {
+        let place = tempfile::tempdir().expect("a folder");
+        scratch::lay(&place.path().join("check"), b"exit 0\n").expect("laid");
+        let roles = [(PinnedRole::Gate, "./check"), (PinnedRole::Protected, "check")];
+        let files = |text: Option<&str>| roles.map(|(role, path)| file(role, path, text)).to_vec();
+        let (now, was) = (files(Some("exit 0\n")), files(Some("make test\n")));
+        let found = |now: &[PinnedFile]| {
+            let kept = |_: &str| Some("make test\n".to_owned());
+            differences(place.path(), now, &was, kept, &Redactor::default()).len()
+        };
+        assert_eq!(found(&now), 1);
+        let broken_link = [file(PinnedRole::Gate, "./check", None), now[1].clone()];
+        assert_eq!(found(&broken_link), 2, "gone as a script, there as a protected file");
     }
 
     #[test]
