@@ -54,6 +54,7 @@ fn asked(morning: &Morning, reason: usize) -> String {
     if let Some(call) = &morning.call {
         lines.push(format!("Report: {}", call.report.markdown.display()));
     }
+    lines.extend(morning.notes.iter().cloned());
     for (what, line) in &morning.answers {
         lines.push(format!("\n{what}:\n  {line}"));
     }
@@ -155,6 +156,7 @@ pub(super) fn webhook(morning: &Morning) -> String {
         "workspace": morning.workspace,
         "message": plain(morning),
         "phases": morning.phases,
+        "notes": morning.notes,
         "answers": morning.answers.iter().map(|(what, line)| json!({ "what": what, "run": line })).collect::<Vec<_>>(),
         "changed_files": morning.files,
         "differences": morning.differences.iter().map(shown).collect::<Vec<_>>(),
@@ -190,7 +192,8 @@ pub(super) fn slack(morning: &Morning) -> String {
     };
     let header = json!({ "type": "plain_text", "text": head(&morning.title, SLACK_HEADER), "emoji": false });
     let mut blocks = vec![json!({ "type": "header", "text": header })];
-    blocks.extend(why(morning).map(|why| section(&cut(&escaped(why), SLACK_BLOCK))));
+    let why = why(morning).into_iter().chain(morning.notes.iter().map(String::as_str));
+    blocks.extend(why.map(|why| section(&cut(&escaped(why), SLACK_BLOCK))));
     blocks.extend(morning.answers.iter().map(|(what, line)| code(what, &escaped(line))));
     blocks.extend(parts(morning).iter().map(part));
     json!({ "text": escaped(&morning.title), "blocks": blocks }).to_string()
@@ -199,8 +202,9 @@ pub(super) fn slack(morning: &Morning) -> String {
 /// Discord's message with an embed. Nobody is mentioned.
 pub(super) fn discord(morning: &Morning) -> String {
     let answers = morning.answers.iter().map(|(what, line)| format!("{what}:\n{}", fenced(line)));
+    let notes = morning.notes.iter().map(|note| without_fences(note));
     let title = format!("**{}**", without_fences(&morning.title).replace('*', "∗"));
-    let content = std::iter::once(title).chain(answers);
+    let content = std::iter::once(title).chain(notes).chain(answers);
     let parts = shared(&parts(morning), DISCORD.1, |part, body| {
         if part.head.is_empty() { without_fences(body) } else { format!("{}:\n{}", part.head, fenced(body)) }
     });

@@ -28,6 +28,7 @@ fn call() -> Morning {
             loops: 3,
             findings: vec!["high F-1: <the token> is in the log & in the report".to_owned()],
         }),
+        notes: vec!["Unguarded: a phase ran that could reach the state of the run, and answer too".to_owned()],
         phases: vec!["design: done, 1 attempt: It is designed.".to_owned(), "audit: failed, 4 attempts".to_owned()],
         took: "3 h 12 min since it began, 2 h 50 min of work, 120000 tokens".to_owned(),
         error: None,
