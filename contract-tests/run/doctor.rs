@@ -26,6 +26,9 @@ fn a_script_that_is_not_there_is_found_missing_wherever_it_is_named() {
         "command: ./missing.sh && git add -A",
         "command: 'sh -e ./missing.sh; true'",
         "command: [timeout, '10', ./missing.sh]",
+        "command: . ./missing.sh && true",
+        "command: [bash, -c, 'source ./missing.sh']",
+        "command: 'true', verify: '. ./missing.sh'",
     ] {
         let workspace = workspace("", &[("design", section)]);
         let found = workspace.loa(&["doctor"]).exits(2).stdout;
@@ -49,6 +52,20 @@ fn a_folder_that_a_command_enters_and_a_program_behind_another_are_looked_at() {
     fs::set_permissions(workspace.path("sub/work.sh"), fs::Permissions::from_mode(0o755)).expect("ours");
     let found = workspace.loa(&["doctor"]).exits(0).stdout;
     assert!(found.contains("warn  design: `no-such-program` is not found"), "it may be made before: {found}");
+}
+
+#[test]
+fn a_second_script_in_one_line_is_looked_for_too() {
+    for line in ["sh a.sh && sh nope.sh", "sh a.sh; . ./nope.sh", "sh a.sh && timeout 9 sh nope.sh"] {
+        let workspace = workspace("", &[("design", &format!("command: '{line}'"))]);
+        workspace.write("a.sh", "#!/bin/sh\n");
+        let found = workspace.loa(&["doctor"]).exits(0).stdout;
+        let named = found.lines().any(|line| line.starts_with("warn  design: ") && line.contains("nope.sh`, which "));
+        assert!(named && found.contains("unless what stands before it makes it"), "{line}\n{found}");
+        workspace.write("nope.sh", "");
+        let found = workspace.loa(&["doctor"]).exits(0).stdout;
+        assert!(!found.contains("nope.sh"), "{line}\n{found}");
+    }
 }
 
 #[test]

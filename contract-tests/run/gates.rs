@@ -168,6 +168,7 @@ fn who_is_asked_about_a_changed_gate_reads_what_changed_and_no_secret() {
         assert!(told.contains(part), "{part}:\n{told}");
     }
     assert!(!told.contains("hunter2"), "{told}");
+    assert_eq!(told.matches("What changed in gate.sh").count(), 1, "a script that is protected besides: {told}");
     assert!(
         told.find("What changed in").expect("shown") < told.find("Where: ").expect("told"),
         "it comes first: {told}"

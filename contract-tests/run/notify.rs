@@ -162,6 +162,43 @@ fn the_words_to_answer_with_work_as_they_are_pasted() {
 }
 
 #[test]
+fn the_words_of_a_run_that_waits_for_its_answer_work_while_it_does() {
+    let workspace = blocked("receivers: [{ kind: command, command: 'cat > message.new; mv message.new message' }]");
+    let waiting = workspace.command(&["run", "--plan", "plan.json", "--wait"]).spawn().expect("started");
+    until("it is told", || workspace.path("message").exists());
+    let message = workspace.read("message");
+    assert!(message.contains("A process waits for the answer, and goes on by itself\n"), "{message}");
+    assert!(!message.contains(" resume\n") && !message.contains("&&"), "nobody else can go on meanwhile: {message}");
+    let line = message.lines().find(|line| line.contains("resolve fix_and_resume")).expect("an answer").trim();
+    workspace.write("fixed", "");
+    let shell = crate::run::workspace::program(std::path::Path::new("sh"), std::path::Path::new("/"), &["-c", line]);
+    finished(shell).exits(0);
+    assert_eq!(collected(waiting).code, Some(0));
+}
+
+#[test]
+fn whoever_is_asked_for_an_approval_is_told_that_a_phase_could_have_given_it() {
+    for (section, is_told) in [(", boundary: off", true), ("", false)] {
+        let workspace = Workspace::only(&[]);
+        let skipped = ["preflight", "discovery", "implementation", "audit", "submit", "learning"];
+        let skipped = skipped.map(|phase| format!("{phase}: {{ skip: true }}")).join(", ");
+        workspace.config(&format!(
+            "runtime:\n  notify: {{ receivers: [{{ kind: command, command: 'cat > message' }}] }}\n  \
+             phases: {{ {skipped}, design: {{ command: 'true'{section} }}, deploy: {{ command: 'true' }} }}\n"
+        ));
+        workspace.loa(&["run"]).exits(2);
+        let (message, status) = (workspace.read("message"), workspace.loa(&["status"]).stdout);
+        let boundary = status.lines().find_map(|line| line.trim().strip_prefix("boundary: "));
+        let note = boundary.map(|drawn| format!("Boundary: {drawn}\n"));
+        assert!(note.as_ref().is_none_or(|note| message.contains(note)), "{message}\n{status}");
+        // Where the host has no boundary, every phase runs without one.
+        let without = boundary.is_some_and(|drawn| drawn.starts_with("none"));
+        assert_eq!(message.contains("Unguarded: a phase ran that"), is_told || without, "{section}: {message}");
+        assert!(!is_told || boundary.is_some_and(|drawn| without || drawn.ends_with("but for design")), "{status}");
+    }
+}
+
+#[test]
 fn the_words_of_an_earlier_call_answer_no_later_one() {
     let workspace = Workspace::only(&[("design", "test -f fixed || exit 2"), ("deploy", "true")]);
     // Nothing waives the approval of a deploy.

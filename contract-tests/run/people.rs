@@ -284,7 +284,7 @@ fn whoever_interrupts_a_run_is_told_how_it_goes_on_and_status_says_it_too() {
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("sent");
     super::workspace::collected(run).exits(130).says(&["interrupted; nothing is lost, `loa-run resume` goes on"]);
     let status = workspace.loa(&["status"]).exits(2).stdout;
-    assert!(status.contains("interrupted; `loa-run resume` goes on"), "{status}");
+    assert!(status.contains("interrupted by SIGINT") && status.contains("; `loa-run resume` goes on"), "{status}");
     workspace.write("go", "");
     workspace.resume().exits(0);
     assert!(!workspace.loa(&["status"]).stdout.contains("resume"));

@@ -446,11 +446,18 @@ fn a_weaker_configuration_is_a_call_that_waits_for_its_answer_and_keeps_nobody_f
         assert_eq!(workspace.reports().len(), 2, "the same is asked once");
         let status = workspace.loa(&["status", "--json"]).stdout;
         assert!(status.contains("escalated") && status.contains("\"pending\""), "{status}");
+        let status = workspace.loa(&["status"]).exits(2).stdout;
+        let head = status.lines().next().expect("a line");
+        assert!(head.contains("; `loa-run resolve fix_and_resume --call "), "{status}");
+        assert!(head.contains("agrees to the new configuration, and `loa-run resume --config new` then"), "{status}");
+        assert!(status.contains("a new configuration asks for less than the one"), "{status}");
+        assert!(status.contains("go on:  loa-run resume --config new\n") && !status.contains("skip_phase"), "{status}");
     };
     // Answered, it is taken.
     let workspace = gated("exit 2", "");
     weaker(&workspace);
     workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+    workspace.loa(&["status"]).exits(2).prints("; `loa-run resume --config new` goes on\n");
     workspace.loa(&["resume", "--config", "new"]).exits(0).says(&["somebody agreed to this"]);
     assert_eq!(workspace.ran(), Vec::<String>::new(), "the new gate was asked");
     // An answer is about exactly what was asked.

@@ -256,6 +256,26 @@ fn a_unit_is_written_once_and_never_over_one_of_somebody_else() {
 }
 
 #[test]
+fn a_service_whose_runs_would_be_refused_is_not_installed() {
+    let home = Home::new("true");
+    let config = home.workspace().join(".loa.config.yaml");
+    let sound = fs::read_to_string(&config).expect("written");
+    for (text, place) in [
+        (sound.replace("\"retry\":{", "\"outage_patience\":120,\"retry\":{"), "outage_patience"),
+        (sound.replace("\"command\":\"echo learning >> ran\"", "\"prompt\":\"Go.\",\"backend\":\"nobody\""), "nobody"),
+        ("runtime: {}\n".to_owned(), "runtime.phases.preflight.command"),
+    ] {
+        fs::write(&config, text).expect("written");
+        home.loa(&["run"]).exits(78).says(&[place]);
+        home.loa(&["service", "install", "--start"]).exits(78).says(&[place]);
+        assert!(!home.path("config 100%/systemd").exists() && home.asked().is_empty(), "nothing is changed: {place}");
+        home.loa(&["service", "install", "--print"]).exits(0);
+    }
+    fs::write(&config, sound).expect("written");
+    home.loa(&["service", "install"]).exits(0);
+}
+
+#[test]
 fn no_secret_stands_in_a_unit_and_what_cannot_stand_there_is_refused() {
     let home = Home::new("true");
     let mut install = home.command(&["service", "install", "--print"]);

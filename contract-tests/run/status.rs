@@ -115,9 +115,11 @@ fn who_is_needed_is_told_what_is_asked_and_the_words_that_answer() {
     );
     assert!(pending["reason"].as_str().is_some_and(|reason| reason.contains("approval")), "{told}");
     let text = workspace.loa(&["status"]).exits(2).stdout;
-    for words in
-        ["reason: deploy waits for a human's approval", "answer: loa-run resolve fix_and_resume", "loa-run resume"]
-    {
+    for words in [
+        "reason: deploy waits for a human's approval",
+        "answer: loa-run resolve fix_and_resume",
+        "go on:  loa-run resume\n",
+    ] {
         assert!(text.contains(words), "{words}\n{text}");
     }
     let answer = pending["answers"][0].as_str().expect("words").split(' ').skip(1).collect::<Vec<_>>();
@@ -125,6 +127,28 @@ fn who_is_needed_is_told_what_is_asked_and_the_words_that_answer() {
     assert_eq!(status(&workspace, 2)["status"], "resolved", "it goes on when somebody resumes it");
     workspace.resume().exits(0);
     workspace.loa(&["status"]).exits(0);
+}
+
+#[test]
+fn whoever_comes_by_after_a_signal_reads_who_sent_it_and_what_to_type() {
+    for (signal, by, word) in
+        [(Signal::TERM, "interrupted by SIGTERM: ", "terminate"), (Signal::INT, "by SIGINT: ", "interrupt")]
+    {
+        let workspace = Workspace::only(&[("design", "touch began; sleep 60")]);
+        let run = Beside(Some(workspace.start()));
+        until("it works", || workspace.path("began").exists());
+        run.signal(signal);
+        run.ended();
+        let told = status(&workspace, 2);
+        assert_eq!((&told["interrupted_by"], &told["next"]), (&word.into(), &"`loa-run resume` goes on".into()));
+        let text = workspace.loa(&["status"]).exits(2).stdout;
+        let head = text.lines().next().expect("a line");
+        assert!(head.contains(by) && head.ends_with("; `loa-run resume` goes on"), "{text}");
+        let began = text.lines().find_map(|line| line.strip_prefix("started ")?.split(',').next());
+        assert!(began.is_some_and(|began| began.ends_with('Z') && !began.contains('.')), "whole seconds: {text}");
+        let line = workspace.loa(&["status", "--watch"]).exits(2).stdout;
+        assert!(line.trim_end().ends_with("; `loa-run resume` goes on"), "{line}");
+    }
 }
 
 /// `loa-run status --watch` beside the test, and the file that it writes to.

@@ -9,7 +9,8 @@ use crate::policy::Class;
 
 /// At the head of a message, or behind a word that announces it: a port and a count are numbers of three digits too.
 static STATUS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?i)(?:^|error|status|code|\()["':\s(]*([45]\d\d)\b"#).expect("a pattern that tests compile")
+    Regex::new(r#"(?i)(?:^|error|status|code|\bhttp(?:/\d(?:\.\d)?)?|\()["':=\s(]*([45]\d\d)\b"#)
+        .expect("a pattern that tests compile")
 });
 
 /// The class of a failure that a provider answered with this status. 529, which Anthropic's API calls `overloaded_error`, is
@@ -33,6 +34,26 @@ pub(super) fn class_without_answer(message: &str) -> Class {
 pub(super) fn is_unreachable(message: &str) -> bool {
     UNREACHABLE.is_match(message)
 }
+
+/// Whether prose tells of an outage: by a status, in the words of a server or of what stands before it, or because there was
+/// no answer at all. For a program that passes on nothing but its own words.
+pub(super) fn is_outage(message: &str) -> bool {
+    match status_in(message) {
+        Some(status) => class_of(status) == Class::Outage,
+        None => is_unreachable(message) || OUT_OF_ORDER.is_match(message),
+    }
+}
+
+/// How servers call it, and how Codex words the answer of one that is overloaded.
+static OUT_OF_ORDER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?ix)\b(
+            overloaded | internal\ server\ error | bad\ gateway | gateway\ time-?\ ?out |
+            service\ (is\ )?(temporarily\ )?unavailable | experiencing\ high\ demand
+        )",
+    )
+    .expect("a pattern that tests compile")
+});
 
 /// As the libraries of the agents spell it: those of Node, `undici` among them, of Rust (`reqwest`), of Python and of Go.
 static UNREACHABLE: LazyLock<Regex> = LazyLock::new(|| {
@@ -116,12 +137,46 @@ mod tests {
     }
 
     #[test]
+    fn prose_tells_of_an_outage_unless_a_status_in_it_tells_of_something_else() {
+        for message in [
+            r#"API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            "API Error: 500 Internal server error",
+            "API Error: Repeated 529 Overloaded errors",
+            "API Error: Connection error.",
+            "API Error: Request timed out.",
+            "API Error (Request timed out.)",
+            "stream error: unexpected status 503 Service Unavailable: upstream; retrying 5/5 in 3s",
+            "exceeded retry limit, last status: 502 Bad Gateway",
+            "stream error: error sending request for url (https://api.example.com/v1/responses)",
+            "We’re currently experiencing high demand, which may cause temporary errors.",
+            "504 Gateway Timeout",
+            "Service temporarily unavailable",
+        ] {
+            assert!(is_outage(message), "{message}");
+        }
+        for message in [
+            "",
+            "unexpected status 401 Unauthorized: invalid x-api-key",
+            "exceeded retry limit, last status: 429 Too Many Requests",
+            "API Error: 400 the service temporarily unavailable is no model",
+            "API Error: 501 Not Implemented",
+            "stream disconnected before completion: stream closed before response.completed",
+            "Credit balance is too low",
+        ] {
+            assert!(!is_outage(message), "{message}");
+        }
+    }
+
+    #[test]
     fn a_status_is_read_from_a_message() {
         let rows = [
             ("[API Error: 401 Incorrect API key]", Some(401)),
             (r#"529 {"type":"error"}"#, Some(529)),
             (r#"[API Error: {"error":{"code":400,"message":"Request contains an invalid argument."}}]"#, Some(400)),
             ("got status: 503 Service Unavailable", Some(503)),
+            ("stream error: HTTP 502, the proxy says", Some(502)),
+            ("the server said HTTP/1.1 503", Some(503)),
+            ("last status=429", Some(429)),
             ("Cloud Code Assist API error (429): slow down", Some(429)),
             ("[API Error: connect ECONNREFUSED 104.18.6.192:443]", None),
             ("Error: connect ETIMEDOUT 104.18.6.192:443", None),

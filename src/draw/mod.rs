@@ -7,7 +7,7 @@ mod scale;
 mod text;
 mod timeline;
 
-pub use text::span;
+pub use text::{moment, span};
 pub use timeline::{Bar, Break, Lane, Link, Mark, Timeline, Tone};
 
 /// The style sheet that every picture needs: one rule a class, light by default and dark where the reader prefers it.

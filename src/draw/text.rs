@@ -1,4 +1,6 @@
-//! Text inside a picture: of others, made harmless, and durations.
+//! Text inside a picture: of others, made harmless, durations, and moments.
+
+use jiff::{Timestamp, Unit};
 
 const SECOND: u64 = 1000;
 const MINUTE: u64 = 60 * SECOND;
@@ -21,6 +23,14 @@ pub fn span(millis: u64) -> String {
     }
 }
 
+/// A moment for people: to the second, such as `2026-01-31T10:00:00Z`. Nobody is told when it is not there yet, so it is cut
+/// off where a second is begun, and not rounded.
+#[must_use]
+pub fn moment(at: Timestamp) -> String {
+    let whole = jiff::TimestampRound::new().smallest(Unit::Second).mode(jiff::RoundMode::Floor);
+    at.round(whole).unwrap_or(at).to_string()
+}
+
 /// Text as it stands in an element or in a quoted attribute.
 pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -41,6 +51,18 @@ pub(super) fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_have_whole_seconds() {
+        for (at, text) in [
+            ("2026-01-31T10:00:00Z", "2026-01-31T10:00:00Z"),
+            ("2026-01-31T10:00:00.000000001Z", "2026-01-31T10:00:00Z"),
+            ("2026-01-31T10:00:59.999999999Z", "2026-01-31T10:00:59Z"),
+        ] {
+            assert_eq!(moment(at.parse().expect("a time")), text);
+        }
+        assert_eq!(moment(Timestamp::MAX), "9999-12-30T22:00:00Z");
+    }
 
     #[test]
     fn durations_read_well() {

@@ -15,6 +15,7 @@ use crate::contract::{
     Checkpoint, CompactionLevel, EscalationReport, EscalationTrigger, ExecutionId, Finding, Phase, PhaseExit,
     Resolution, SessionId, WarningLevel,
 };
+use crate::draw::moment;
 use crate::policy::Signature;
 use crate::system::process::Interrupt;
 
@@ -448,9 +449,11 @@ pub enum Pause {
 impl fmt::Display for Pause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Limit { until: Some(until) } => write!(f, "a limit of the provider is lifted at {until}"),
+            Self::Limit { until: Some(until) } => write!(f, "a limit of the provider is lifted at {}", moment(*until)),
             Self::Limit { until: None } => f.write_str("a limit of the provider is reached"),
-            Self::Outage { since } => write!(f, "the provider cannot be reached or is out of order since {since}"),
+            Self::Outage { since } => {
+                write!(f, "the provider cannot be reached or is out of order since {}", moment(*since))
+            }
             Self::AgentCancelled => f.write_str("somebody stopped the agent"),
         }
     }

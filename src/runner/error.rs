@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::{NotRecorded, PlanError};
 use crate::contract::{ExecutionId, Phase, PhaseExit, ResolutionAction};
+use crate::draw::moment;
 use crate::events::{PendingEscalation, State};
 use crate::store::StoreError;
 use crate::system::files::FileError;
@@ -121,7 +122,7 @@ pub enum RunError {
 }
 
 fn was_answered(answer: Option<&(ResolutionAction, Timestamp)>) -> String {
-    answer.map_or_else(String::new, |(action, at)| format!(": it was answered {at}, {action}"))
+    answer.map_or_else(String::new, |(action, at)| format!(": it was answered {}, {action}", moment(*at)))
 }
 
 fn waits_now(waits: Option<&(String, PendingEscalation)>) -> String {

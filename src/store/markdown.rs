@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::contract::{EscalationReport, PhaseStatus};
+use crate::draw::moment;
 
 /// The report as a page: what happened, what to do, and the facts behind it.
 pub(super) fn markdown(report: &EscalationReport) -> String {
@@ -19,7 +20,7 @@ fn write_page(page: &mut String, report: &EscalationReport) -> std::fmt::Result 
         ("Session", report.session_id.to_string()),
         ("Phase", report.phase.to_string()),
         ("Trigger", report.trigger.to_string()),
-        ("Time", report.timestamp.to_string()),
+        ("Time", moment(report.timestamp)),
         ("Remediation loops", report.context.remediation_attempts.to_string()),
     ] {
         writeln!(page, "- {name}: `{value}`")?;
@@ -45,7 +46,7 @@ fn write_page(page: &mut String, report: &EscalationReport) -> std::fmt::Result 
     if let Some(checkpoint) = &report.state.last_checkpoint {
         writeln!(page, "\n## Last checkpoint\n")?;
         let (phase, exit) = (checkpoint.phase, checkpoint.exit_code.code());
-        writeln!(page, "`{phase}`, exit {exit}, {}: {}", checkpoint.created_at, line(&checkpoint.summary))?;
+        writeln!(page, "`{phase}`, exit {exit}, {}: {}", moment(checkpoint.created_at), line(&checkpoint.summary))?;
         for error in &checkpoint.errors {
             writeln!(page, "- `{}`: {}", error.code, line(&error.message))?;
         }

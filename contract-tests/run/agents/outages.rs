@@ -33,6 +33,43 @@ fn an_outage_is_gone_on_from_without_a_further_attempt() {
 }
 
 #[test]
+fn an_outage_that_stands_in_the_agents_words_alone_is_one() {
+    let claude = |words: &str, more: &str| {
+        let began = r#"{"type":"system","subtype":"init","session_id":"0d0f3cb1-0c0f-4a5e-9c39-0c7f3d7c1f10"}"#;
+        format!("{began}\n{{\"type\":\"result\",\"subtype\":\"success\"{more},\"result\":\"{words}\"}}\n")
+    };
+    let codex = |words: &str| {
+        let began = r#"{"type":"thread.started","thread_id":"t-1"}"#;
+        let failed = format!(r#"{{"type":"turn.failed","error":{{"message":"{words}"}}}}"#);
+        format!("{began}\n{{\"type\":\"error\",\"message\":\"{words}\"}}\n{failed}\n")
+    };
+    let down = "stream error: unexpected status 503 Service Unavailable";
+    for (player, stream) in [
+        (
+            Player::Claude,
+            claude(r#"API Error: 529 {\"error\":{\"type\":\"overloaded_error\"}}"#, r#","is_error":true"#),
+        ),
+        (Player::Claude, claude("API Error: Connection error.", "")),
+        (Player::Claude, claude("API Error: Request timed out.", r#","is_error":false"#)),
+        (Player::Codex, codex(down)),
+        (Player::Codex, codex("Connection failed: error sending request")),
+    ] {
+        let agent = down_once(player, &stream);
+        agent.run().exits(0).says(&["waiting for it since", "probe 1 at"]);
+        assert_eq!(agent.classes(), ["outage", "done"], "{player:?}: {stream}");
+    }
+}
+
+/// A stand-in whose first start prints this, and leaves no session file.
+fn down_once(player: Player, stream: &str) -> StandIn {
+    let agent = StandIn::new(player);
+    agent.configured("  outage_patience: 0.2s\n");
+    agent.says("1", stream, 1);
+    agent.plays("rest", "tool", 0);
+    agent
+}
+
+#[test]
 fn patience_that_is_spent_ends_the_run_which_is_resumed_with_new_patience() {
     let agent = down(Player::Claude, "0.2s", &["rest"]);
     for starts in [2, 4] {
@@ -45,7 +82,7 @@ fn patience_that_is_spent_ends_the_run_which_is_resumed_with_new_patience() {
         agent
             .workspace
             .loa(&["status"])
-            .exits(2)
+            .exits(1)
             .prints("paused: the provider cannot be reached or is out of order since");
     }
     agent.plays("rest", "tool", 0);

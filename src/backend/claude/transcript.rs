@@ -1,7 +1,8 @@
 //! Understands the stream of Claude Code (`--output-format stream-json`), version 2.1.
 //!
 //! Its exit code says little: 0 also when it was interrupted, 1 for every failure. `subtype` of the last event says
-//! `success` beside most failures; what counts is `is_error`, `terminal_reason` and `api_error_status`.
+//! `success` beside most failures; what counts is `is_error`, `terminal_reason` and `api_error_status`. Older versions have
+//! the first of them only, or say `false` there too, and write a provider's failure where the answer stands: `API Error: …`.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::backend::process::{Reader, Verdict, brief, silent};
-use crate::backend::status::{class_of, class_without_answer, is_unreachable, status};
+use crate::backend::status::{class_of, class_without_answer, is_outage, status, status_in};
 use crate::events::Spent;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
@@ -26,6 +27,8 @@ pub(super) struct Transcript {
     limit: Option<Limit>,
     /// The kind of the failure that it told last, if no answer came after it.
     failure: Option<String>,
+    /// What the model said last.
+    said: Option<String>,
     result: Option<Value>,
 }
 
@@ -37,7 +40,7 @@ struct Limit {
 
 impl Transcript {
     pub(super) fn new(resumes: bool) -> Self {
-        Self { resumes, began: false, message: None, limit: None, failure: None, result: None }
+        Self { resumes, began: false, message: None, limit: None, failure: None, said: None, result: None }
     }
 
     fn system(&mut self, event: &Value) -> Vec<AgentEvent> {
@@ -70,8 +73,7 @@ impl Transcript {
         if event["api_error"] == "usage_limit_reached" {
             self.limit = Some(Limit::of(&event["api_error_params"]["rate_limit_info"]));
         }
-        // Its own words about a failure.
-        if message["model"] == "<synthetic>" {
+        if is_its_own(message) {
             self.failure = event["error"].as_str().map(str::to_owned);
             return Vec::new();
         }
@@ -88,7 +90,9 @@ impl Transcript {
             events.push(AgentEvent::Turn);
         }
         let texts = message["content"].as_array().into_iter().flatten().filter(|part| part["type"] == "text");
-        events.extend(texts.filter_map(|part| Some(AgentEvent::Said(part["text"].as_str()?.to_owned()))));
+        let texts: Vec<String> = texts.filter_map(|part| part["text"].as_str().map(str::to_owned)).collect();
+        self.said = texts.last().cloned().or(self.said.take());
+        events.extend(texts.into_iter().map(AgentEvent::Said));
         events
     }
 
@@ -104,8 +108,12 @@ impl Transcript {
     }
 
     fn class(&self, result: &Value) -> Class {
-        let failed = result["is_error"] != false || result["subtype"] != "success";
-        match (result["terminal_reason"].as_str(), status(&result["api_error_status"])) {
+        let reason = result["terminal_reason"].as_str();
+        // Whatever else ended it, words about a request did not.
+        let own = self.own_words(result).filter(|_| matches!(reason, None | Some("api_error" | "completed")));
+        let complains = reason.is_none() && own.is_some_and(is_complaint);
+        let failed = complains || result["is_error"] != false || result["subtype"] != "success";
+        match (reason, status(&result["api_error_status"]).or_else(|| own.and_then(status_in))) {
             (Some("completed") | None, _) if !failed => Class::Done,
             (Some("aborted_tools" | "aborted_streaming"), _) => Class::Cancelled,
             (Some("max_turns"), _) => Class::TimedOut,
@@ -116,9 +124,9 @@ impl Transcript {
             },
             (_, Some(status)) => class_of(status),
             // Version 2.1.197 calls a turn completed that was never answered.
-            (Some("api_error" | "completed"), None) if self.was_unreached(result) => Class::Outage,
+            (Some("api_error" | "completed") | None, None) if self.was_unreached(own) => Class::Outage,
             // No answer of the provider, or not all of one.
-            (Some("api_error"), None) => class_without_answer(result["result"].as_str().unwrap_or_default()),
+            (Some("api_error"), None) => class_without_answer(own.unwrap_or_default()),
             // It broke down without a reason that it knows.
             (None, None) => Class::Lost,
             // Somebody's hook or policy stopped it, or it refuses itself.
@@ -129,9 +137,15 @@ impl Transcript {
 
 impl Transcript {
     /// Whether the turn failed because the provider was not reached: it gave no status, and no answer.
-    fn was_unreached(&self, result: &Value) -> bool {
-        let told = self.failure.as_deref() == Some("server_error");
-        told || is_unreachable(result["result"].as_str().unwrap_or_default())
+    fn was_unreached(&self, own: Option<&str>) -> bool {
+        self.failure.as_deref() == Some("server_error") || own.is_some_and(is_outage)
+    }
+
+    /// Its own words about a failure, which stand where else the model's answer does.
+    fn own_words<'a>(&self, result: &'a Value) -> Option<&'a str> {
+        let text = result["result"].as_str()?;
+        let is_own = self.said.as_deref() != Some(text) && (result["is_error"] == true || is_complaint(text));
+        is_own.then_some(text)
     }
 }
 
@@ -175,6 +189,17 @@ impl Reader for Transcript {
     }
 }
 
+/// Whether a message is its own, about a failure, and not the model's. Where it is not marked, the model used nothing for it.
+fn is_its_own(message: &Value) -> bool {
+    let complains = || message["content"][0]["text"].as_str().is_some_and(is_complaint);
+    message["model"] == "<synthetic>" || message["usage"]["output_tokens"].as_u64().unwrap_or(0) == 0 && complains()
+}
+
+/// Whether a text is how it words that a request failed.
+fn is_complaint(text: &str) -> bool {
+    text.starts_with("API Error")
+}
+
 /// Tokens in the context when the message was made.
 fn context(usage: &Value) -> Option<u64> {
     let count = |key: &str| usage[key].as_u64().unwrap_or(0);
@@ -203,10 +228,9 @@ fn evidence(result: &Value) -> String {
     if let Some(status) = status(&result["api_error_status"]) {
         parts.push(format!("status {status}"));
     }
-    if result["is_error"] != false {
-        let said = result["result"].as_str().or_else(|| result["errors"][0].as_str()).map(brief);
-        parts.extend(said.filter(|said| !said.is_empty()));
-    }
+    let said = result["result"].as_str().or_else(|| result["errors"][0].as_str());
+    let said = said.filter(|said| result["is_error"] != false || is_complaint(said)).map(brief);
+    parts.extend(said.filter(|said| !said.is_empty()));
     parts.join(", ")
 }
 

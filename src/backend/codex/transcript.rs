@@ -1,15 +1,16 @@
 //! Understands what Codex 0.169 says: its stream (`exec --json`) and the lines of its session file.
 //!
-//! The stream names the session, the answers and whether the turn ended well; about a failure it has prose only, and its
-//! usage is a sum over the whole session. The session file has the rest as data: the size of the context after each answer
-//! (`token_count`), compactions, and the kind of a failure (`task_complete`, `codex_error_info`).
+//! The stream names the session, the answers and whether the turn ended well; about a failure it has prose only, of which no
+//! more is believed than that the provider is out of order, and its usage is a sum over the whole session. The session file
+//! has the rest as data: the size of the context after each answer (`token_count`), compactions, and the kind of a failure
+//! (`task_complete`, `codex_error_info`). Where there is no such file, the prose is all that is known.
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::backend::process::{Verdict, brief, silent};
 use crate::backend::recorded::{Beside, Followed};
-use crate::backend::status::{class_of, class_without_answer};
+use crate::backend::status::{class_of, class_without_answer, is_outage};
 use crate::events::Spent;
 use crate::policy::Class;
 use crate::runner::AgentEvent;
@@ -34,6 +35,8 @@ pub(super) struct Facts {
     resets_at: Option<Timestamp>,
     /// An error in the stream: a retry of its own, unless the turn's end follows.
     complaint: bool,
+    /// What the last of them said, if no work came after it.
+    failure: Option<String>,
 }
 
 #[derive(Debug)]
@@ -64,9 +67,11 @@ impl Beside for Facts {
                 }
             }
             "item.completed" if event["item"]["type"] == "agent_message" => {
+                self.failure = None;
                 events.extend(event["item"]["text"].as_str().map(|text| AgentEvent::Said(text.to_owned())));
             }
             "item.started" | "item.updated" | "item.completed" if event["item"]["type"] != "error" => {
+                self.failure = None;
                 events.push(AgentEvent::Working);
             }
             "turn.completed" => self.turn = Some(Turn::Completed),
@@ -76,6 +81,7 @@ impl Beside for Facts {
             }
             "error" => {
                 let message = event["message"].as_str().unwrap_or_default();
+                self.failure = Some(message.to_owned());
                 if is_unreached(message) {
                     events.extend([AgentEvent::Retrying { status: None, wait: None }, AgentEvent::Unreached]);
                 } else {
@@ -120,12 +126,14 @@ impl Beside for Facts {
                     let (class, kind) = self.class(error);
                     Verdict::new(class, format!("{kind}: {}", brief(message)))
                 }
-                None => {
-                    Verdict::new(Class::Transient { wait: None }, format!("no reason on record: {}", brief(message)))
-                }
+                None => self.of_prose(message),
             },
             None if self.aborted => Verdict::new(Class::Cancelled, "turn_aborted"),
-            None => silent(exit),
+            // Some versions end behind the last error without a word about the turn.
+            None => match &self.failure {
+                Some(failure) if matches!(exit, ProcessExit::Exited(_)) && is_outage(failure) => self.of_prose(""),
+                _ => silent(exit),
+            },
         }
     }
 }
@@ -149,6 +157,14 @@ impl Facts {
             events.push(AgentEvent::Turn);
         }
         events
+    }
+
+    /// The verdict on a failure of which there is nothing but the stream's prose: the turn's end, and the error before it.
+    fn of_prose(&self, message: &str) -> Verdict {
+        let failure = self.failure.as_deref().unwrap_or_default();
+        let told = if message.is_empty() { failure } else { message };
+        let class = if is_outage(told) { Class::Outage } else { Class::Transient { wait: None } };
+        Verdict::new(class, format!("no reason on record: {}", brief(told)))
     }
 
     /// The class of a recorded failure, and its name.

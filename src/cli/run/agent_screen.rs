@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::terminal::span;
 use crate::cli::Failure;
 use crate::cli::console::{CYAN, pass_on, pass_on_aside, say};
+use crate::draw::moment;
 use crate::events::{AgentActivity, Begins};
 use crate::policy::ClassName;
 use crate::runner::AskListener;
@@ -67,7 +68,9 @@ fn sentence(event: &AgentActivity) -> Option<String> {
         AgentActivity::Denied { tools } => {
             format!("the agent was not allowed to use {tools} tools; see `permissions` of its backend")
         }
-        AgentActivity::Waiting { class, evidence, until } => format!("{class}: {evidence}; again at {until}"),
+        AgentActivity::Waiting { class, evidence, until } => {
+            format!("{class}: {evidence}; again at {}", moment(*until))
+        }
         AgentActivity::Ended { class: ClassName::Done, .. }
         | AgentActivity::Turn { .. }
         | AgentActivity::Usage { .. }

@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 
 use super::args::LoaRun;
 use super::given::{Here, bounds, settings, settings_of_the_execution};
-use super::notify::{deliverer, listen, tell_what_is_left};
+use super::notify::{deliverer_that_waits, listen, tell_what_is_left};
 use super::refusal::of_run;
 use super::show::print_json;
 use crate::cli::console::{print, say};
@@ -97,7 +97,7 @@ pub(super) fn wait(
     interrupts: &mut Interrupts,
 ) -> Result<Option<ExitStatus>, Failure> {
     say("loa-run: waiting for an answer from another shell; Ctrl-C ends the wait and loses nothing");
-    let deliverer = settings_of_the_execution(here, args).map(|settings| deliverer(here, &settings));
+    let deliverer = settings_of_the_execution(here, args).map(|settings| deliverer_that_waits(here, &settings));
     let awaited = runtime.block_on(await_resolution_telling(&here.layout, &here.store, deliverer, interrupts, listen));
     let awaited = awaited.map_err(of_run)?;
     Ok(match awaited {

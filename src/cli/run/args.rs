@@ -312,7 +312,9 @@ Examples:
 
 Exit codes:
   0    it is finished, or a stage works
-  1    it waits, and goes on by itself: before a retry, for a provider
+  1    it waits, and goes on by itself: before a retry, for a provider, or because
+       a service starts it again; or it was paused, as when the patience for a
+       provider was spent, and `loa-run resume` goes on, now or later
   2    a human is needed: `loa-run resolve`, or `loa-run resume`
   66   there is no execution
   and those of `loa-run --help`";

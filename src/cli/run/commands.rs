@@ -175,7 +175,7 @@ fn execute_and_wait(args: &LoaRun, here: &Here, request: Request, waits: bool) -
     let mut interrupts = waits.then(|| listening(&runtime)).transpose()?;
     let mut request = request;
     loop {
-        let status = execute(args, here, request, &runtime)?;
+        let status = execute(args, here, request, (&runtime, waits))?;
         let Some(interrupts) = interrupts.as_mut().filter(|_| status == ExitStatus::HumanNeeded) else {
             return Ok(status);
         };
@@ -205,7 +205,13 @@ fn dry(plan: &Plan, json: bool) -> Result<ExitStatus, Failure> {
     Ok(ExitStatus::Success)
 }
 
-fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> Result<ExitStatus, Failure> {
+/// Runs a session; `waits` says that we wait for the answer where it asks for one.
+fn execute(
+    args: &LoaRun,
+    here: &Here,
+    request: Request,
+    (runtime, waits): (&Runtime, bool),
+) -> Result<ExitStatus, Failure> {
     withhold(&request.bounds.redactor);
     let internal = |error| Failure::new(ExitStatus::Internal, error);
     let mut terminal = Terminal::new(&here.layout, args.json);
@@ -214,7 +220,7 @@ fn execute(args: &LoaRun, here: &Here, request: Request, runtime: &Runtime) -> R
         Interrupts::listen().and_then(Interrupts::outliving_the_terminal).map_err(internal)?
     };
     let withheld = request.backends.withheld_from(None);
-    let answering = answering(here, &request.bounds.notification);
+    let answering = answering(here, &request.bounds.notification, waits);
     let deliverer = Deliverer::new(&here.layout, &here.place, &request.bounds, answering, withheld);
     let engine = {
         let _entered = runtime.enter();

@@ -1,7 +1,7 @@
 //! What the phases of a plan need here: programs, the scripts that these are given, and the slash commands of prompts.
 //!
 //! Only what is certain is called missing. What stands behind another program in a line for the shell may be made by that
-//! one: of it only programs are told, and as a warning.
+//! one: of it only programs, and scripts that an interpreter is given, are told, and as a warning.
 
 use std::path::{Path, PathBuf};
 
@@ -128,7 +128,7 @@ fn command(argv: &[String], folder: &Path) -> Vec<Need> {
     needs.extend(match started(argv) {
         Started::Line(line) => of_line(line, folder),
         Started::Script(script) if is_missing_script(program, script, folder) => {
-            vec![Need::missing(format!("`{script}`, which `{program}` is given, is not found"))]
+            vec![missing_script(program, script)]
         }
         Started::Script(script) => with_line_ends_of_windows(&folder.join(script), script).into_iter().collect(),
         Started::Nothing => Vec::new(),
@@ -140,6 +140,8 @@ fn command(argv: &[String], folder: &Path) -> Vec<Need> {
 /// What the commands of a line need, as far as that is certain.
 fn of_line(line: &str, folder: &Path) -> Vec<Need> {
     let (mut needs, mut folder, mut is_sure, mut changes) = (Vec::new(), folder.to_path_buf(), true, false);
+    // A file that the line itself writes may be the next script.
+    let mut written = false;
     for Simple { join, words, writes, .. } in commands(line).into_iter().take_while(|simple| simple.is_certain) {
         match join {
             // It runs where the one before failed, and may never be meant to.
@@ -157,27 +159,51 @@ fn of_line(line: &str, folder: &Path) -> Vec<Need> {
                 Some(Err(need)) if is_sure => return needs.into_iter().chain([need]).collect(),
                 Some(Err(_)) | None => break,
             },
+            Some("." | "source") => {
+                let need = sourced(&words, &folder);
+                needs.extend(need.and_then(|need| if is_sure { Some(need) } else { doubted(need, false, written) }));
+                // Whatever it says holds from here on.
+                break;
+            }
             Some(word) if HARMLESS.contains(&word) => {}
             Some(word) if OF_THE_SHELL.contains(&word) => break,
             Some(word) => {
                 let by_name = !word.contains('/');
                 let found = command(&words, &folder).into_iter().filter(|need| need.state != State::Good);
-                needs.extend(found.filter_map(|need| if is_sure { Some(need) } else { doubted(need, by_name) }));
+                needs.extend(
+                    found.filter_map(|need| if is_sure { Some(need) } else { doubted(need, by_name, written) }),
+                );
                 changes = true;
             }
             // Nobody knows what it is.
             None => changes = true,
         }
-        changes |= writes;
+        (changes, written) = (changes || writes, written || writes);
     }
     needs
 }
 
-/// What is missing now and may be there when its turn comes: of that only a program is worth a word.
-fn doubted(need: Need, by_name: bool) -> Option<Need> {
+/// What is missing now and may be there when its turn comes: of that only a program is worth a word, and a script where the line
+/// itself writes no file.
+fn doubted(need: Need, by_name: bool, written: bool) -> Option<Need> {
     let is_program = by_name && need.found.ends_with("` is not found");
+    let is_script = !written && need.found.ends_with(GIVEN);
     let remedy = format!("{}, unless what stands before it makes it", need.remedy);
-    is_program.then_some(Need { state: State::Warning, remedy, ..need })
+    (is_program || is_script).then_some(Need { state: State::Warning, remedy, ..need })
+}
+
+/// How the news ends that a script is missing which something is given.
+const GIVEN: &str = "is given, is not found";
+
+fn missing_script(program: &str, script: &str) -> Need {
+    Need::missing(format!("`{script}`, which `{program}` {GIVEN}"))
+}
+
+/// The file that a shell is to read commands from, where it is missing.
+fn sourced(words: &[String], folder: &Path) -> Option<Need> {
+    let [program, script, ..] = words else { return None };
+    let is_missing = !script.starts_with('-') && is_missing_script("sh", script, folder);
+    is_missing.then(|| missing_script(program, script))
 }
 
 /// The folder that a `cd` leads to; nothing where that is not certain.
@@ -336,9 +362,9 @@ const HARMLESS: [&str; 17] = [
     "umask", "unset", "wait",
 ];
 /// Other words with which a command begins that are no programs: behind them nothing is certain.
-const OF_THE_SHELL: [&str; 24] = [
-    ".", "alias", "bg", "break", "builtin", "command", "continue", "declare", "eval", "exit", "fg", "getopts", "hash",
-    "jobs", "kill", "let", "local", "popd", "pushd", "read", "return", "shopt", "source", "times",
+const OF_THE_SHELL: [&str; 22] = [
+    "alias", "bg", "break", "builtin", "command", "continue", "declare", "eval", "exit", "fg", "getopts", "hash",
+    "jobs", "kill", "let", "local", "popd", "pushd", "read", "return", "shopt", "times",
 ];
 
 #[cfg(test)]
@@ -404,6 +430,14 @@ mod tests {
                 line("sh -e missing.sh; no-such-program x"),
                 &["BAD `missing.sh`, which `sh` is given, is not found", "warn `no-such-program` is not found"],
             ),
+            (line(". ./missing.sh"), &["BAD `./missing.sh`, which `.` is given, is not found"]),
+            (line("source missing.sh; no-such-program"), &["BAD `missing.sh`, which `source` is given, is not found"]),
+            (line(". ./there.sh && no-such-function"), &[]),
+            (line(". \"$ENVIRONMENT\""), &[]),
+            (line("sh there.sh && sh missing.sh"), &["warn `missing.sh`, which `sh` is given, is not found"]),
+            (line("sh there.sh && . ./missing.sh"), &["warn `./missing.sh`, which `.` is given, is not found"]),
+            (line("sh there.sh && timeout 9 sh missing.sh"), &["warn `missing.sh`, which `sh` is given, is not found"]),
+            (line("sh there.sh > log && sh missing.sh"), &[]),
             (line("cd sub && ./missing.sh"), &["BAD `sub`, which `cd` is given, is no folder"]),
             (line("cd there && sh inner.sh"), &[]),
             (line("cd there && sh there.sh"), &["BAD `there.sh`, which `sh` is given, is not found"]),

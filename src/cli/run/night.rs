@@ -10,7 +10,7 @@ use super::check::{Check, State};
 use super::given::Here;
 use crate::backend::{Login, every_backend, login, login_file, may_be_let_in_otherwise};
 use crate::config::{BackendSettings, Settings};
-use crate::draw::span;
+use crate::draw::{moment, span};
 use crate::runner::{Plan, Surroundings};
 use crate::system::files::{self, Room};
 use crate::system::sleep::SleepSettings;
@@ -157,11 +157,11 @@ fn quota(name: &str, used: u64, most: u64, until: Option<Timestamp>, ends: Times
     let name = format!("{name}, quota");
     let remedy = "begin later, or let the run wait: runtime.limit_patience_hours; `loa-run usage` shows more";
     if let Some(until) = until {
-        let found = format!("{used} of {most} prompts: used up until {until}");
+        let found = format!("{used} of {most} prompts: used up until {}", moment(until));
         return Check::new(&name, State::Warning, found, remedy);
     }
     let nearly = used.saturating_mul(100) >= most.saturating_mul(NEARLY);
-    let found = format!("{used} of {most} prompts are used in the cycle that ends at {ends}");
+    let found = format!("{used} of {most} prompts are used in the cycle that ends at {}", moment(ends));
     Check::new(&name, if nearly { State::Warning } else { State::Good }, found, remedy)
 }
 

@@ -30,13 +30,23 @@ struct Nobody;
 
 /// Whoever delivers for this workspace, as the settings say.
 pub(super) fn deliverer(here: &Here, settings: &Settings) -> Deliverer {
+    deliverer_of(here, settings, false)
+}
+
+/// The same for a process that waits for the answer, and goes on by itself.
+pub(super) fn deliverer_that_waits(here: &Here, settings: &Settings) -> Deliverer {
+    deliverer_of(here, settings, true)
+}
+
+fn deliverer_of(here: &Here, settings: &Settings, is_awaited: bool) -> Deliverer {
     let withheld = every_backend(settings).withheld_from(None);
     let bounds = bounds(here, settings);
-    Deliverer::new(&here.layout, &here.place, &bounds, answering(here, &bounds.notification), withheld)
+    Deliverer::new(&here.layout, &here.place, &bounds, answering(here, &bounds.notification, is_awaited), withheld)
 }
 
 /// What a person types to answer, from a shell that need not have our environment.
-pub(super) fn answering(here: &Here, notification: &Notification) -> Answering {
+/// `is_awaited`: a process of ours waits for the answer, and goes on by itself.
+pub(super) fn answering(here: &Here, notification: &Notification, is_awaited: bool) -> Answering {
     let word = |path: &Path| shell_word(&path.to_string_lossy());
     let program = notification.answer_with.clone().unwrap_or_else(|| {
         let program = env::current_exe().map_or_else(|_| "loa-run".to_owned(), |path| word(&path));
@@ -45,7 +55,7 @@ pub(super) fn answering(here: &Here, notification: &Notification) -> Answering {
         let state = by_environment.then(|| format!("LOA_RUN_STATE={} ", word(here.place.base())));
         format!("{}{program} --workspace {}", state.unwrap_or_default(), word(here.layout.workspace()))
     });
-    Answering { program, goes_on: if has_service(here) { "service start" } else { "resume" } }
+    Answering { program, goes_on: if has_service(here) { "service start" } else { "resume" }, is_awaited }
 }
 
 /// Delivers what is queued, and says who was not told. Never a reason for a command to fail.

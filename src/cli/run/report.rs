@@ -10,6 +10,7 @@ use super::refusal::of_run;
 use super::show::{UNGUARDED, print_json};
 use crate::cli::console::{print, sanitized};
 use crate::cli::{ExitStatus, Failure};
+use crate::draw::moment;
 use crate::report::run::{Call, RunReport, Seen, fold, html};
 use crate::runner::{RunError, story};
 use crate::store::{Layout, RunStore};
@@ -103,13 +104,21 @@ pub(super) fn escalations(here: &Here, execution: Option<&str>, json: bool) -> R
 }
 
 fn write_call(text: &mut String, call: &Call, is_present: bool) -> std::fmt::Result {
-    writeln!(text, "{}  {}  {} in {}: {}", call.number, call.at, call.trigger.explained(), call.phase, call.reason)?;
+    writeln!(
+        text,
+        "{}  {}  {} in {}: {}",
+        call.number,
+        moment(call.at),
+        call.trigger.explained(),
+        call.phase,
+        call.reason
+    )?;
     writeln!(text, "   report: {}", call.report.display())?;
     match &call.answer {
         Some(answer) => {
             let notes = answer.notes.as_ref().map(|notes| format!(": {notes}")).unwrap_or_default();
             let mark = if answer.unguarded { UNGUARDED } else { "" };
-            writeln!(text, "   answered {}: {}{notes}{mark}", answer.at, answer.action)
+            writeln!(text, "   answered {}: {}{notes}{mark}", moment(answer.at), answer.action)
         }
         None if !is_present => writeln!(text, "   was not answered before the execution was put aside"),
         None => {

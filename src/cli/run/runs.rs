@@ -10,6 +10,7 @@ use super::refusal::of_run;
 use super::show::print_json;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
+use crate::draw::moment;
 use crate::events::RunStatus;
 use crate::store::{RunStore, Summary, remove_archive};
 use crate::system::clock;
@@ -57,7 +58,8 @@ fn line(summary: &Summary, works: bool) -> String {
     let size = summary.bytes.div_ceil(1024);
     let status = status(summary, works).unwrap_or("unreadable");
     let status = if summary.was_never_started() { "never started" } else { status };
-    format!("{mark} {}  {status:<11} {} to {}  {size} KiB", summary.execution, summary.started_at, summary.updated_at)
+    let [began, seen] = [summary.started_at, summary.updated_at].map(moment);
+    format!("{mark} {}  {status:<11} {began} to {seen}  {size} KiB", summary.execution)
 }
 
 /// Removes those that are over and old enough, or too many.

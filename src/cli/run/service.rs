@@ -14,18 +14,20 @@ use tokio::runtime::Runtime;
 
 use super::args::LoaRun;
 use super::commands::{command, program, runtime};
-use super::given::{Here, settings_of_the_execution};
+use super::given::{Here, planned, settings_of_the_execution};
 use super::needs::find;
 use super::notify::{deliverer, listen, listening, tell_of_refusal};
-use super::refusal::of_run;
+use super::pinned::Files;
+use super::refusal::{of_prompt, of_run};
+use super::resumed::{Wish, all_taken, planned_for_resume};
 use super::show::print_json;
 use super::unit::{Parts, Unit, environment_file, is_ours, name, unit};
-use crate::backend::every_backend;
+use crate::backend::{backends, every_backend};
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::lasting;
-use crate::events::RunStatus;
-use crate::runner::{Awaited, Notification, stay_until_told};
+use crate::events::{RunOrigin, RunStatus, State};
+use crate::runner::{Awaited, Notification, Selection, boundary_as_required, stay_until_told};
 use crate::system::disk::Kind;
 use crate::system::env;
 use crate::system::files::{self, FileError, Privacy};
@@ -92,9 +94,10 @@ Examples:
                                       answer a call, and let it go on
   loa-run service remove
 
-The unit goes on with an unfinished run. It begins one where there was none,
-never behind one that is finished. 1 is tried again after two minutes; after 2
-nothing happens until you have answered.";
+A configuration that `run` refuses is refused here, too. The unit goes on with
+an unfinished run. It begins one where there was none, never behind one that is
+finished. 1 is tried again after two minutes; after 2 nothing happens until you
+have answered.";
 
 /// What the unit of this workspace is, and where it lies.
 struct Service<'a> {
@@ -122,12 +125,34 @@ pub(super) fn service(here: &Here, verb: &ServiceVerb, args: &LoaRun) -> Result<
     }
     service.left_out = left_out(here, args, env_file.or(kept.as_deref()));
     match verb {
-        ServiceVerb::Install { start, linger, dry_run, .. } => service.install(*start, *linger, *dry_run),
+        ServiceVerb::Install { start, linger, dry_run, .. } => {
+            if !dry_run {
+                would_begin(here, args)?;
+            }
+            service.install(*start, *linger, *dry_run)
+        }
         ServiceVerb::Start => service.start(),
         ServiceVerb::Status => service.status(),
         ServiceVerb::Remove { dry_run } => service.remove(*dry_run),
         ServiceVerb::Run => unreachable!("a run needs no unit"),
     }
+}
+
+/// That what the unit starts is not refused, as `run` and `resume` refuse a configuration that cannot work: nobody would see that
+/// before the night.
+fn would_begin(here: &Here, args: &LoaRun) -> Result<(), Failure> {
+    let is_open = |state: State| !matches!(state.status, RunStatus::Completed | RunStatus::Aborted);
+    let (settings, plan) = if here.present()?.is_some_and(is_open) {
+        let resumed = planned_for_resume(here, args, Wish { only_looks: true, ..Wish::default() })?;
+        (resumed.settings, resumed.plan)
+    } else {
+        let files = Files::on_disk(here);
+        let (settings, plan) = planned(here, args, &RunOrigin::config(), Selection::All, &files)?;
+        all_taken(here, &files, &plan, &settings)?;
+        (settings, plan)
+    };
+    backends(&plan, &settings, here.layout.workspace()).map_err(of_prompt)?;
+    boundary_as_required(&program()?, &here.place, &plan).map_err(of_run)
 }
 
 impl<'a> Service<'a> {

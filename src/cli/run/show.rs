@@ -8,8 +8,10 @@ use serde::Serialize;
 use super::terminal::{span, waits_for};
 use crate::cli::console::{print, sanitized};
 use crate::cli::{ExitStatus, Failure};
+use crate::draw::moment;
 use crate::events::{PinnedFile, RunStatus};
 use crate::runner::{Doing, Plan, Standing, Status, Undelivered, Work, WorkAtHand, shell_word};
+use crate::system::process::Interrupt;
 
 /// Writes a value to standard output as one JSON document.
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
@@ -52,20 +54,27 @@ fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
 /// Where it stands, and who works on it.
 fn write_head(text: &mut String, status: &Status) -> std::fmt::Result {
     let dead = status.process.is_none() && status.status == RunStatus::Running;
+    let next = status.next.as_ref().map(|next| format!("; {next}")).unwrap_or_default();
     let (word, note) = match (&status.process, dead) {
         (Some(holder), _) => (status.status.as_str(), format!(", {}", holder.words())),
-        (None, true) => ("died", ", its process is gone; `loa-run resume` goes on".to_owned()),
-        (None, false) if status.only_checkpoints => (
-            status.status.as_str(),
-            ", by its checkpoints alone; `loa-run resume --adopt` takes them over and goes on".to_owned(),
-        ),
-        (None, false) if goes_on(status.status) => (status.status.as_str(), "; `loa-run resume` goes on".to_owned()),
-        (None, false) if status.status == RunStatus::Aborted => {
-            (status.status.as_str(), "; `loa-run run --fresh` begins another".to_owned())
+        (None, true) => ("died", format!(", its process is gone{next}")),
+        (None, false) if status.only_checkpoints => {
+            (status.status.as_str(), format!(", by its checkpoints alone{next}"))
         }
-        (None, false) => (status.status.as_str(), String::new()),
+        (None, false) => {
+            let by = status.interrupted_by.map(who).unwrap_or_default();
+            (status.status.as_str(), format!("{by}{next}"))
+        }
     };
     writeln!(text, "{}: {word}{note}", status.execution_id)
+}
+
+/// Who sent a signal, as far as anybody can know.
+fn who(interrupt: Interrupt) -> &'static str {
+    match interrupt {
+        Interrupt::Interrupt => " by SIGINT: somebody pressed Ctrl-C, or sent it",
+        Interrupt::Terminate => " by SIGTERM: somebody, a service manager or the system asked it to stop",
+    }
 }
 
 /// What it took so far.
@@ -74,7 +83,7 @@ fn write_account(text: &mut String, status: &Status) -> std::fmt::Result {
     writeln!(
         text,
         "started {}, {elapsed} of work{}, {} remediation loops{}\n",
-        status.started_at,
+        moment(status.started_at),
         status.limit_ms.map(|limit| format!(" of {} at most", span(Duration::from_millis(limit)))).unwrap_or_default(),
         status.remediation_loops,
         status.context_tokens.map(|tokens| format!(", {tokens} tokens in the context")).unwrap_or_default(),
@@ -134,7 +143,7 @@ fn write_past(text: &mut String, status: &Status) -> std::fmt::Result {
     for (index, answer) in status.answers.iter().enumerate() {
         let mark = if answer.unguarded { UNGUARDED } else { "" };
         let gap = if index == 0 { "\n" } else { "" };
-        writeln!(text, "{gap}call {} was answered {}: {}{mark}", answer.escalation, answer.at, answer.action)?;
+        writeln!(text, "{gap}call {} was answered {}: {}{mark}", answer.escalation, moment(answer.at), answer.action)?;
     }
     Ok(())
 }
@@ -147,12 +156,10 @@ fn write_pending(text: &mut String, status: &Status) -> std::fmt::Result {
             writeln!(text, "  reason: {}", pending.reason)?;
         }
         writeln!(text, "  report: {}", pending.report.display())?;
-        writeln!(
-            text,
-            "  answer: loa-run resolve fix_and_resume --call {}    (or skip_phase, reset, abort)",
-            pending.id
-        )?;
-        writeln!(text, "  go on:  loa-run resume")?;
+        let first = pending.answers.first().map(String::as_str).unwrap_or_default();
+        let words = pending.answers.iter().filter_map(|line| line.split(' ').nth(2)).skip(1);
+        writeln!(text, "  answer: {first}    (or {})", words.collect::<Vec<_>>().join(", "))?;
+        writeln!(text, "  go on:  {}", pending.goes_on)?;
     }
     Ok(())
 }
@@ -168,7 +175,7 @@ pub(super) fn undelivered_line(left: &Undelivered) -> String {
                       with, and `loa-run notify --retry --config new` the one that the configuration says now"
                 .to_owned()
         }
-        (false, Some(at)) => format!("`loa-run notify` tries again from {at} on, {ALSO}"),
+        (false, Some(at)) => format!("`loa-run notify` tries again from {} on, {ALSO}", moment(at)),
         (false, None) => format!("`loa-run notify` tries, {ALSO}"),
     };
     let reason = left.reason.as_deref().unwrap_or("nobody has tried");
@@ -205,7 +212,7 @@ fn write_work(text: &mut String, status: &Status) -> std::fmt::Result {
 fn doing(work: &WorkAtHand, status: &Status) -> String {
     let next = work.next_try.map(|next| {
         let left = u64::try_from(next.duration_since(status.as_of).as_secs()).unwrap_or(0);
-        format!("{next}, in {}", span(Duration::from_secs(left)))
+        format!("{}, in {}", moment(next), span(Duration::from_secs(left)))
     });
     match (work.doing, next) {
         (Doing::Running, _) => "runs".to_owned(),
@@ -229,7 +236,7 @@ pub(super) fn status_line(status: &Status) -> String {
         };
         let next = work.next_try.filter(|_| work.doing != Doing::Stopped);
         let when = if work.doing == Doing::BackingOff { "at" } else { "until" };
-        let next = next.map(|next| format!(" {when} {next}")).unwrap_or_default();
+        let next = next.map(|next| format!(" {when} {}", moment(next))).unwrap_or_default();
         said.push(format!("{}, attempt {}: {doing}{next}", work.phase, work.attempt));
     }
     if let Some(failure) = &status.last_failure {
@@ -238,13 +245,10 @@ pub(super) fn status_line(status: &Status) -> String {
     if let Some(pending) = &status.pending {
         let (trigger, phase, id) = (pending.trigger.explained(), pending.phase, &pending.id);
         said.push(format!("waits for an answer: {trigger} in {phase}: loa-run resolve fix_and_resume --call {id}"));
+    } else {
+        said.extend(status.next.clone());
     }
     sanitized(said.join("; "))
-}
-
-/// Whether nothing but a resume is missing.
-fn goes_on(status: RunStatus) -> bool {
-    matches!(status, RunStatus::Interrupted | RunStatus::Resolved | RunStatus::Ready)
 }
 
 /// What would run, for people.

@@ -4,12 +4,10 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jiff::{Timestamp, Unit};
-
 use super::screen::Screen;
 use crate::cli::console::{CYAN, RED, aside, for_output, is_for_machines, output_event};
 use crate::contract::{Checkpoint, Phase, PhaseExit};
-use crate::draw;
+use crate::draw::{self, moment};
 use crate::events::{
     AgentActivity, CompactionMeans, Envelope, Event, Found, Observation, Outage, Pause, PinnedFile, RunEnd, State,
 };
@@ -92,7 +90,7 @@ impl Terminal {
     pub(super) fn part(&mut self, end: &RunEnd) {
         let text = match end {
             RunEnd::Paused { pause: Pause::Limit { until: Some(until) } } => {
-                format!("a limit of the provider is lifted at {until}; `loa-run resume` goes on then")
+                format!("a limit of the provider is lifted at {}; `loa-run resume` goes on then", moment(*until))
             }
             RunEnd::Paused { pause: Pause::Limit { until: None } } => {
                 "a limit of the provider is reached; `loa-run resume` tries again".to_owned()
@@ -200,7 +198,7 @@ fn sentence(event: &Event, state: &State, layout: &Layout) -> Option<String> {
         Event::StageConcluded { checkpoint, duration_ms, .. } => concluded(checkpoint, *duration_ms, layout),
         Event::Agent { phase, agent } => return agent_sentence(*phase, agent, None),
         Event::LimitReached { phase, until } => {
-            format!("{phase}: a limit of the provider is reached; going on at {until}")
+            format!("{phase}: a limit of the provider is reached; going on at {}", moment(*until))
         }
         Event::OutageMet(outage) => format!("{}: {}", outage.phase, waits_for(outage)),
         Event::GateChanged { phase, files } => {
@@ -220,11 +218,6 @@ pub(super) fn waits_for(outage: &Outage) -> String {
     format!(
         "the provider is out of reach or out of order ({reason}); waiting for it since {since}, until {until} at most; probe {probe} at {next}"
     )
-}
-
-/// A moment to the second.
-fn moment(at: Timestamp) -> String {
-    at.round(Unit::Second).unwrap_or(at).to_string()
 }
 
 /// Where what does not count is put.

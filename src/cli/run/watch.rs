@@ -56,7 +56,7 @@ pub(super) fn looked(here: &Here, settings: Option<&Settings>) -> Result<Status,
 fn exit(standing: Standing) -> ExitStatus {
     match standing {
         Standing::Finished | Standing::Working => ExitStatus::Success,
-        Standing::Waiting => ExitStatus::TryAgain,
+        Standing::Waiting | Standing::Resumable => ExitStatus::TryAgain,
         Standing::HumanNeeded => ExitStatus::HumanNeeded,
     }
 }

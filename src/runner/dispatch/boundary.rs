@@ -65,7 +65,10 @@ impl Kept {
 }
 
 /// Whether this host can do what the plan requires, before anything is begun.
-pub(super) fn as_required(program: &Path, place: &Place, plan: &Plan) -> Result<(), RunError> {
+///
+/// # Errors
+/// [`RunError::NoBoundary`]: it cannot.
+pub fn boundary_as_required(program: &Path, place: &Place, plan: &Plan) -> Result<(), RunError> {
     if !plan.stages().iter().any(requires) {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 use tracing::{Instrument, info_span};
 
-use super::boundary::as_required;
+use super::boundary::boundary_as_required;
 use super::host::Host;
 use super::session::{Mode, Opening};
 use super::{Dispatcher, Listener, Ports, THINKING, Waits};
@@ -82,7 +82,7 @@ impl<'a> Engine<'a> {
         let mut store = FileStore::new(place, layout.clone());
         let claimed = store.claim(now, matches!(mode, Mode::Resume(_)))?;
         let place = store.place().clone();
-        as_required(&program, &place, &plan)?;
+        boundary_as_required(&program, &place, &plan)?;
         let (inbox, mail) = Inbox::new();
         let session = new_session();
         let settled = (&plan, &bounds, &backends);

@@ -5,6 +5,7 @@
 mod awaiting;
 mod death;
 mod halt;
+mod next;
 mod resolution_file;
 mod resolve;
 mod status;

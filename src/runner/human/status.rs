@@ -7,11 +7,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::next::{goes_on, interrupted_by, last_end, next_step};
 use super::work::{LastFailure, LastOutput, Standing, WorkAtHand, uncharged};
 use crate::contract::{EscalationTrigger, ExecutionId, ExecutionState, Phase, PhaseProgress, ResolutionAction};
 use crate::events::{
-    ApprovalState, BoundaryDrawn, ChangedFiles, Envelope, Event, Outage, Pause, PinnedFile, RecordedResolution, RunEnd,
-    RunStatus, Spent, State,
+    ApprovalState, BoundaryDrawn, ChangedFiles, Outage, Pause, PinnedFile, RecordedResolution, RunEnd, RunStatus,
+    Spent, State,
 };
 use crate::runner::decide::UNVERIFIED;
 use crate::runner::dispatch::{Existing, present};
@@ -19,6 +20,7 @@ use crate::runner::receivers::Receiver;
 use crate::runner::{RunError, Undelivered, undelivered};
 use crate::store::{Layout, Place, RunStore, Writer, read_context_state, report_paths};
 use crate::system::lock::Holder;
+use crate::system::process::Interrupt;
 
 /// Where an execution stands.
 #[derive(Debug, Clone, Serialize)]
@@ -66,6 +68,12 @@ pub struct Status {
     /// Why the last session ended before its time, where the provider or its user wanted it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<Pause>,
+    /// The signal that ended the last session before its time, where one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupted_by: Option<Interrupt>,
+    /// What comes next, in words; absent where a process works on it, and where everything is done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
     /// What waits for an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
@@ -150,6 +158,8 @@ pub struct Pending {
     pub approval: bool,
     /// The words that answer it, each a line to type; the first lets it go on.
     pub answers: Vec<String>,
+    /// What is typed behind the first of them.
+    pub goes_on: String,
 }
 
 /// From where a status is asked for.
@@ -183,8 +193,10 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
     let unwritten = if process.is_some() { uncharged(envelopes, from.now) } else { Duration::ZERO };
     let elapsed = state.counters.elapsed() + unwritten;
     let mut work = WorkAtHand::of(&state, envelopes, process.is_some());
-    let standing =
-        Standing::of(state.status, process.is_some(), work.as_ref().map(|work| work.doing), from.has_service);
+    let end = last_end(&state, envelopes);
+    let paused = if let Some(RunEnd::Paused { pause }) = end { Some(*pause) } else { None };
+    let doing = work.as_ref().map(|work| work.doing);
+    let standing = Standing::of((state.status, paused.is_some()), process.is_some(), doing, from.has_service);
     if let Some(work) = &mut work {
         work.last_output = last_output(&state, work, from);
     }
@@ -204,6 +216,8 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
     let report = |number| report_paths(layout, &state.execution_id, number).yaml;
     let id = |number| state.execution_id.call(number);
     let answer = |number, word: &str| format!("loa-run resolve {word} --call {}", id(number));
+    // A phase that is passed over answers no question about a configuration.
+    let fits = |word: &&&str| !state.asks_about_weaker() || **word != ResolutionAction::SkipPhase.as_str();
     let pending = state.pending.as_ref().map(|pending| Pending {
         id: id(pending.number),
         trigger: pending.trigger,
@@ -211,8 +225,14 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         report: report(pending.number),
         reason: pending.reason.clone(),
         approval: state.deploy == ApprovalState::Asked,
-        answers: ResolutionAction::WORDS.iter().map(|word| answer(pending.number, word)).collect(),
+        answers: ResolutionAction::WORDS.iter().filter(fits).map(|word| answer(pending.number, word)).collect(),
+        goes_on: goes_on(&state, from.has_service),
     });
+    let answer = pending.as_ref().and_then(|pending| pending.answers.first()).map(String::as_str);
+    let next = match &existing {
+        Existing::Checkpoints(_) => Some("`loa-run resume --adopt` takes them over and goes on".to_owned()),
+        _ => next_step(&state, end, answer, from.has_service).filter(|_| process.is_none()),
+    };
     // Whoever works on it delivers it.
     let undelivered = if process.is_some() { Vec::new() } else { undelivered(&state, from.receivers) };
     Ok(Status {
@@ -232,7 +252,9 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         last_failure: LastFailure::of(&state, envelopes),
         flags: state.overrides.iter().map(|it| it.flag_alone().to_owned()).collect(),
         phases: state.phases.iter().map(line).collect(),
-        paused: paused(&state, envelopes),
+        paused,
+        interrupted_by: interrupted_by(end),
+        next,
         pending,
         changed_gates: state.changed_gates.clone(),
         changed_files: state.changed_files.clone(),
@@ -243,17 +265,6 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         only_checkpoints: matches!(existing, Existing::Checkpoints(_)),
         undelivered,
     })
-}
-
-fn paused(state: &State, envelopes: &[Envelope]) -> Option<Pause> {
-    if state.status != RunStatus::Interrupted {
-        return None;
-    }
-    envelopes.iter().rev().find_map(|envelope| match &envelope.event {
-        Event::SessionEnded { end: RunEnd::Paused { pause } } => Some(Some(*pause)),
-        Event::SessionEnded { .. } | Event::SessionStarted { .. } => Some(None),
-        _ => None,
-    })?
 }
 
 /// What the phase at work wrote last: in this attempt, or while it waits for the next, in the one before.

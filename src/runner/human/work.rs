@@ -24,6 +24,9 @@ pub enum Standing {
     /// It waits, and goes on by itself.
     #[serde(rename = "waiting")]
     Waiting,
+    /// Nobody works on it, and nobody has to decide anything: its session was paused, and may be gone on with later.
+    #[serde(rename = "resumable")]
+    Resumable,
     /// It goes on when a human does something.
     #[serde(rename = "human_needed")]
     HumanNeeded,
@@ -102,11 +105,18 @@ impl WorkAtHand {
 }
 
 impl Standing {
-    /// What follows from where it stands, from whether a process works on it, and from what it does.
-    pub(super) fn of(status: RunStatus, works: bool, doing: Option<Doing>, has_service: bool) -> Self {
+    /// What follows from where it stands, from whether its last session was paused, from whether a process works on it, and from
+    /// what it does. It says what the code said that the process ended with.
+    pub(super) fn of(
+        (status, is_paused): (RunStatus, bool),
+        works: bool,
+        doing: Option<Doing>,
+        has_service: bool,
+    ) -> Self {
         match (status, works, doing) {
             // A service manager starts it again.
             (RunStatus::Interrupted | RunStatus::Running, false, _) if has_service => Self::Waiting,
+            (RunStatus::Interrupted, false, _) if is_paused => Self::Resumable,
             (RunStatus::Completed | RunStatus::Aborted, ..) => Self::Finished,
             (RunStatus::Running, true, Some(Doing::BackingOff | Doing::WaitingForProvider)) => Self::Waiting,
             (RunStatus::Running, true, _) => Self::Working,
@@ -326,10 +336,14 @@ mod tests {
             (Resolved, false, None, Standing::HumanNeeded),
             (Ready, false, None, Standing::HumanNeeded),
         ] {
-            assert_eq!(Standing::of(status, works, doing, false), standing, "{status:?} {works} {doing:?}");
+            let of = |has_service| Standing::of((status, false), works, doing, has_service);
+            assert_eq!(of(false), standing, "{status:?} {works} {doing:?}");
             // A service starts again what ended before its time, and answers nobody.
             let expected = if matches!(status, Running | Interrupted) && !works { Standing::Waiting } else { standing };
-            assert_eq!(Standing::of(status, works, doing, true), expected, "{status:?} {works} {doing:?}");
+            assert_eq!(of(true), expected, "{status:?} {works} {doing:?}");
         }
+        // Patience that was spent is no question.
+        let paused = |has_service| Standing::of((Interrupted, true), false, Some(Doing::Stopped), has_service);
+        assert_eq!((paused(false), paused(true)), (Standing::Resumable, Standing::Waiting));
     }
 }

@@ -26,6 +26,8 @@ pub struct Difference {
     pub file: String,
     /// What changed, one line each: `-` is what it began with, `+` what lies there now.
     pub lines: Vec<String>,
+    /// How many lines there are besides.
+    pub more: usize,
 }
 
 /// What changed in these files since an execution recorded `pinned`. `kept` finds a text by its digest.
@@ -38,6 +40,7 @@ pub(super) fn differences(
 ) -> Vec<Difference> {
     let (mut lines, mut bytes) = (LINES, BYTES);
     let mut shown = Vec::new();
+    let files = each_once(files);
     for file in files.iter().take(FILES) {
         let before: Vec<&PinnedFile> =
             pinned.iter().rev().filter(|known| known.role == file.role && known.path == file.path).collect();
@@ -46,16 +49,33 @@ pub(super) fn differences(
             *left = left.checked_sub(line.len() + 1)?;
             Some(line.clone())
         });
-        let mut fitting: Vec<String> = fits.collect();
+        let fitting: Vec<String> = fits.collect();
         lines -= fitting.len();
         bytes -= fitting.iter().map(|line| line.len() + 1).sum::<usize>();
         let more = all.len() - fitting.len();
-        fitting.extend((more > 0).then(|| format!("… and {more} more lines")));
-        shown.push(Difference { file: file.path.display().to_string(), lines: fitting });
+        shown.push(Difference { file: file.path.display().to_string(), lines: fitting, more });
     }
     let more = files.len().saturating_sub(FILES);
-    shown.extend((more > 0).then(|| Difference { file: format!("{more} more files"), lines: Vec::new() }));
+    let named = || vec!["`loa-run status` names them".to_owned()];
+    shown.extend((more > 0).then(|| Difference { file: format!("{more} more files"), lines: named(), more: 0 }));
     shown
+}
+
+/// Each file once: a script of a gate may be protected besides. Where a link leads nowhere, the two are not the same.
+fn each_once(files: &[PinnedFile]) -> Vec<&PinnedFile> {
+    let mut once: Vec<&PinnedFile> = Vec::new();
+    for file in files {
+        let is_same = |known: &&PinnedFile| plain(&known.path) == plain(&file.path) && known.sha256 == file.sha256;
+        if !once.iter().any(is_same) {
+            once.push(file);
+        }
+    }
+    once
+}
+
+/// A path without a leading `./`.
+fn plain(path: &Path) -> &Path {
+    path.strip_prefix(".").unwrap_or(path)
 }
 
 /// `before` is what the file was and may be, the newest first.
@@ -151,7 +171,8 @@ mod tests {
             let kept = |digest: &str| was.filter(|was| PinnedFile::digest(was) == digest).map(str::to_owned);
             let found = differences(place.path(), &[file(role, "check", now)], &[before], kept, &redactor);
             assert_eq!((found.len(), found[0].file.as_str()), (1, "check"));
-            found[0].lines.join("\n")
+            let more = (found[0].more > 0).then(|| format!("… {} more", found[0].more));
+            found[0].lines.iter().cloned().chain(more).collect::<Vec<_>>().join("\n")
         };
         let long = format!("{}exit 0", " ".repeat(LINE));
         for (role, was, now, expected) in [
@@ -169,20 +190,37 @@ mod tests {
         }
         assert!(shown(Gate, Some("x"), Some(&long)).ends_with(" … and 7 more characters"));
         let many = shown(Gate, Some("x"), Some(&"line\n".repeat(100)));
-        assert!(many.lines().count() == LINES + 1 && many.ends_with("… and 42 more lines"), "{many}");
+        assert!(many.lines().count() == LINES + 1 && many.ends_with("… 42 more"), "{many}");
         let wide = shown(Gate, Some("x"), Some(&format!("{}\n", "y".repeat(290)).repeat(30)));
         assert!(wide.len() < BYTES + 40, "{}", wide.len());
     }
 
     #[test]
+    fn a_script_of_a_gate_that_is_protected_besides_is_shown_once() {
+        let place = tempfile::tempdir().expect("a folder");
+        scratch::lay(&place.path().join("check"), b"exit 0\n").expect("laid");
+        let roles = [(PinnedRole::Gate, "./check"), (PinnedRole::Protected, "check")];
+        let files = |text: Option<&str>| roles.map(|(role, path)| file(role, path, text)).to_vec();
+        let (now, was) = (files(Some("exit 0\n")), files(Some("make test\n")));
+        let found = |now: &[PinnedFile]| {
+            let kept = |_: &str| Some("make test\n".to_owned());
+            differences(place.path(), now, &was, kept, &Redactor::default()).len()
+        };
+        assert_eq!(found(&now), 1);
+        let broken_link = [file(PinnedRole::Gate, "./check", None), now[1].clone()];
+        assert_eq!(found(&broken_link), 2, "gone as a script, there as a protected file");
+    }
+
+    #[test]
     fn what_was_not_kept_or_is_no_text_is_named_all_the_same() {
         let place = tempfile::tempdir().expect("a folder");
-        scratch::lay(&place.path().join("check"), b"\xff\xfe").expect("laid");
-        let now: Vec<PinnedFile> = (0..9).map(|_| file(PinnedRole::Gate, "check", Some("other"))).collect();
+        scratch::lay(&place.path().join("check0"), b"\xff\xfe").expect("laid");
+        let now: Vec<PinnedFile> =
+            (0..9).map(|number| file(PinnedRole::Gate, &format!("check{number}"), Some("other"))).collect();
         let found = differences(
             place.path(),
             &now,
-            &[file(PinnedRole::Gate, "check", Some("x"))],
+            &[file(PinnedRole::Gate, "check0", Some("x"))],
             |_| None,
             &Redactor::default(),
         );

@@ -33,6 +33,8 @@ pub struct Morning {
     pub title: String,
     /// What somebody has to decide, where that is so.
     pub call: Option<Asked>,
+    /// What whoever answers has to know besides, a sentence each.
+    pub notes: Vec<String>,
     /// Each phase in a line.
     pub phases: Vec<String>,
     /// How long it took, and what it used.
@@ -94,6 +96,8 @@ pub struct Answering {
     pub program: String,
     /// The command that goes on.
     pub goes_on: &'static str,
+    /// A process waits for the answer and goes on by itself: nobody else could meanwhile.
+    pub is_awaited: bool,
 }
 
 impl Answering {
@@ -118,6 +122,7 @@ impl Morning {
             workspace: layout.workspace().display().to_string(),
             title: clean(&title(&message.news, state.phases.len(), layout.workspace()), TITLE),
             call: asked(&message.news, state, layout),
+            notes: notes(&message.news, state, answering),
             phases: phase_lines(state),
             took: took(message, state),
             error: error(&message.news),
@@ -156,6 +161,7 @@ impl Morning {
             workspace: workspace.display().to_string(),
             title,
             call: None,
+            notes: Vec::new(),
             phases: Vec::new(),
             took: took.to_owned(),
             error: None,
@@ -181,7 +187,7 @@ pub(super) fn logs_of(news: &News, state: &State) -> Vec<(Phase, u32)> {
 }
 
 fn error(news: &News) -> Option<String> {
-    if let News::Failed { error } = news { Some(clean(error, 1000)) } else { None }
+    if let News::Failed { error } = news { Some(clean(error, REASON)) } else { None }
 }
 
 /// What the work tree is compared with.
@@ -220,6 +226,18 @@ fn asked(news: &News, state: &State, layout: &Layout) -> Option<Asked> {
         loops: told.map_or(0, |report| report.context.remediation_attempts),
         findings: findings(told.map_or(&[][..], |report| &report.state.remaining_findings)),
     })
+}
+
+/// What whoever is called has to know besides: that a phase could have reached the state, and answer too, and who goes on.
+fn notes(news: &News, state: &State, answering: &Answering) -> Vec<String> {
+    if !matches!(news, News::Escalated { .. }) {
+        return Vec::new();
+    }
+    let drawn = state.boundary.as_ref().filter(|drawn| !drawn.is_whole()).map(|drawn| format!("Boundary: {drawn}"));
+    let in_reach = "Unguarded: a phase ran that could reach the state of the run, and answer too".to_owned();
+    let awaits = "A process waits for the answer, and goes on by itself".to_owned();
+    let notes = [drawn, state.was_in_reach.then_some(in_reach), answering.is_awaited.then_some(awaits)];
+    notes.into_iter().flatten().map(|note| clean(&note, REASON)).collect()
 }
 
 /// The first of what an audit found, a line each.
@@ -296,7 +314,10 @@ fn answers(news: &News, state: &State, answering: &Answering) -> Vec<(&'static s
     let goes_on = line(answering.goes_on);
     let call = if let News::Escalated { number, .. } = news { state.execution_id.call(*number) } else { String::new() };
     let resolve = |action: &str| line(&format!("resolve {action} --call {call}"));
-    let answer = |action: &str| format!("{} && {goes_on}", resolve(action));
+    let answer = |action: &str| {
+        let resolve = resolve(action);
+        if answering.is_awaited { resolve } else { format!("{resolve} && {goes_on}") }
+    };
     match (news, about_weaker(state)) {
         (News::Completed, _) => vec![("See what happened", line("report"))],
         (News::Paused { .. } | News::Terminated, _) => vec![("Go on", goes_on)],

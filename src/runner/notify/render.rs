@@ -1,10 +1,14 @@
-//! A message in the shape of each service, within what the service takes.
+//! A message in the shape of each service, within what the service takes. `room` shares that between the parts.
+
+mod room;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use self::room::{End, Part, shared};
+use super::difference::Difference;
 use super::morning::Morning;
 use crate::contract::Phase;
 
@@ -19,20 +23,17 @@ const NTFY: usize = 4000;
 /// What anybody else is given, in bytes.
 const PLAIN: usize = 64 * 1024;
 
-/// The message as plain text of at most so many bytes: what is asked and how to answer first, the log last. Where there is
-/// too much of it, the oldest lines of the log go first.
+/// Where the rest of a message is that a receiver has no room for.
+const STATUS: &str = "loa-run status";
+
+/// The message as plain text of at most so many bytes: what is asked and how to answer first. The other parts share the room
+/// that is left, and say what they leave out.
 pub(super) fn text(morning: &Morning, most: usize) -> String {
-    let whole = |lines: usize| {
-        let mut parts = vec![asked(morning)];
-        parts.extend(differences(morning).map(|(head, text)| format!("{head}:\n{text}")));
-        parts.extend(found(morning));
-        parts.push(facts(morning));
-        parts.extend(changed(morning).map(|(head, text)| format!("{head}:\n{text}")));
-        parts.extend(log(morning, lines).map(|(head, text)| format!("{head}:\n{text}")));
-        parts.join("\n\n") + "\n"
-    };
-    let fits = (0..=morning.log.len()).rev().map(whole).find(|text| text.len() <= most);
-    fits.unwrap_or_else(|| cut(&whole(0), most))
+    let asked = asked(morning, most / 3);
+    let room = most.saturating_sub(asked.len() + 1);
+    let parts = shared(&parts(morning), room, headed);
+    let whole = std::iter::once(asked).chain(parts).collect::<Vec<_>>().join("\n\n") + "\n";
+    cut(&whole, most)
 }
 
 /// The message as plain text, as much of it as anybody wants to read.
@@ -40,23 +41,42 @@ pub(super) fn plain(morning: &Morning) -> String {
     text(morning, PLAIN)
 }
 
-/// What is asked, and the words to answer with.
-fn asked(morning: &Morning) -> String {
+/// A part as plain text.
+fn headed(part: &Part, body: &str) -> String {
+    if part.head.is_empty() { body.to_owned() } else { format!("{}:\n{body}", part.head) }
+}
+
+/// What is asked, and the words to answer with. The reason is cut to so many bytes.
+fn asked(morning: &Morning, reason: usize) -> String {
     let mut lines = vec![morning.title.clone()];
     // Of the title, only as much is left as a telephone shows.
-    let why = morning.call.as_ref().map(|call| &call.reason).or(morning.error.as_ref());
-    lines.extend(why.filter(|why| !morning.title.contains(why.as_str())).cloned());
+    lines.extend(why(morning).filter(|why| !morning.title.contains(*why)).map(|why| cut(why, reason)));
     if let Some(call) = &morning.call {
         lines.push(format!("Report: {}", call.report.markdown.display()));
     }
+    lines.extend(morning.notes.iter().cloned());
     for (what, line) in &morning.answers {
         lines.push(format!("\n{what}:\n  {line}"));
     }
     lines.join("\n")
 }
 
+/// Why somebody is told, all of it.
+fn why(morning: &Morning) -> Option<&str> {
+    morning.call.as_ref().map(|call| &call.reason).or(morning.error.as_ref()).map(String::as_str)
+}
+
+/// Everything else, what helps most to decide first.
+fn parts(morning: &Morning) -> Vec<Part> {
+    let mut parts: Vec<Part> = found(morning).into_iter().chain(log(morning)).collect();
+    parts.extend(morning.differences.iter().map(difference));
+    parts.push(facts(morning));
+    parts.extend(changed(morning));
+    parts
+}
+
 /// What an audit found that somebody is called about, and how often it was tried to mend that.
-fn found(morning: &Morning) -> Option<String> {
+fn found(morning: &Morning) -> Option<Part> {
     let call = morning.call.as_ref()?;
     let loops = match call.loops {
         0 if call.phase == Phase::Audit => Some("No remediation loop was made.".to_owned()),
@@ -67,10 +87,10 @@ fn found(morning: &Morning) -> Option<String> {
     let head = (!call.findings.is_empty()).then(|| "Findings that remain:".to_owned());
     let lines: Vec<String> =
         loops.into_iter().chain(head).chain(call.findings.iter().map(|line| format!("  {line}"))).collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
+    (!lines.is_empty()).then(|| Part { rest: "loa-run escalations".to_owned(), ..first(String::new(), lines) })
 }
 
-fn facts(morning: &Morning) -> String {
+fn facts(morning: &Morning) -> Part {
     let mut lines = vec![format!("Where: {}", morning.workspace), format!("Time: {}", morning.took)];
     if !morning.files.is_empty() {
         lines.push(format!("Changed since the start: {}", morning.files));
@@ -79,38 +99,41 @@ fn facts(morning: &Morning) -> String {
         lines.push("Phases:".to_owned());
     }
     lines.extend(morning.phases.iter().map(|line| format!("  {line}")));
-    lines.join("\n")
+    first(String::new(), lines)
 }
 
-/// What changed in each file that somebody is asked about.
-fn differences(morning: &Morning) -> impl Iterator<Item = (String, String)> {
-    morning.differences.iter().map(|it| (format!("What changed in {}", it.file), it.lines.join("\n")))
+/// What changed in a file that somebody is asked about.
+fn difference(difference: &Difference) -> Part {
+    let Difference { file, lines, more } = difference;
+    let part = first(format!("What changed in {file}"), lines.clone());
+    Part { more: *more, rest: "look into the file".to_owned(), ..part }
 }
 
-fn changed(morning: &Morning) -> Option<(String, String)> {
-    let head = || format!("Changed {}", morning.changed_since);
-    (!morning.changed.is_empty()).then(|| (head(), morning.changed.join("\n")))
+fn changed(morning: &Morning) -> Option<Part> {
+    let part = first(format!("Changed {}", morning.changed_since), morning.changed.clone());
+    (!morning.changed.is_empty()).then(|| Part { rest: "git status".to_owned(), ..part })
 }
 
 /// What the log is of, and its last lines.
-fn log(morning: &Morning, lines: usize) -> Option<(String, String)> {
-    let (phase, attempt) = morning.log_of.filter(|_| lines > 0)?;
-    let first = morning.log.len().saturating_sub(lines);
-    Some((format!("The log of {phase}, attempt {attempt}, ends with"), morning.log[first..].join("\n")))
+fn log(morning: &Morning) -> Option<Part> {
+    let (phase, attempt) = morning.log_of.filter(|_| !morning.log.is_empty())?;
+    let part = first(format!("The log of {phase}, attempt {attempt}, ends with"), morning.log.clone());
+    Some(Part { keeps: End::Last, rest: format!("loa-run logs {phase}"), ..part })
 }
 
-/// The last lines of the log that fit.
-fn log_within(morning: &Morning, most: usize) -> Option<(String, String)> {
-    (1..=morning.log.len()).rev().filter_map(|lines| log(morning, lines)).find(|(_, text)| text.len() <= most)
+/// A part of which the first lines matter most.
+fn first(head: String, lines: Vec<String>) -> Part {
+    Part { head, lines, more: 0, keeps: End::First, rest: STATUS.to_owned() }
 }
 
-/// The beginning of a text, in whole characters.
+/// The beginning of a text, in whole characters; where something is missing it says so, and where that is.
 fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }
-    let end = (0..=most.saturating_sub('…'.len_utf8())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    format!("{}…", &text[..end])
+    let rest = format!("… (the rest: {STATUS})");
+    let end = (0..=most.saturating_sub(rest.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}{rest}", &text[..end])
 }
 
 /// Text between fences: none in it ends them.
@@ -133,9 +156,10 @@ pub(super) fn webhook(morning: &Morning) -> String {
         "workspace": morning.workspace,
         "message": plain(morning),
         "phases": morning.phases,
+        "notes": morning.notes,
         "answers": morning.answers.iter().map(|(what, line)| json!({ "what": what, "run": line })).collect::<Vec<_>>(),
         "changed_files": morning.files,
-        "differences": morning.differences.iter().map(|it| json!({ "file": it.file, "lines": it.lines })).collect::<Vec<_>>(),
+        "differences": morning.differences.iter().map(shown).collect::<Vec<_>>(),
         "changed": morning.changed,
         "log": morning.log,
     });
@@ -151,46 +175,39 @@ pub(super) fn webhook(morning: &Morning) -> String {
     document.to_string()
 }
 
+/// A difference for a program, in the lines that people read.
+fn shown(it: &Difference) -> Value {
+    json!({ "file": it.file, "lines": difference(it).whole().lines().collect::<Vec<_>>() })
+}
+
 /// Slack's blocks. Nothing in a text is a mention or a link there.
 pub(super) fn slack(morning: &Morning) -> String {
     let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let section = |text: &str| json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } });
-    let code = |head: &str, text: &str| {
-        let fitted = cut(&escaped(text), SLACK_BLOCK - head.len());
-        section(&format!("*{head}*\n{}", fenced(&fitted)))
+    let code = |head: &str, text: &str| section(&format!("*{head}*\n{}", fenced(&cut(text, SLACK_BLOCK - head.len()))));
+    // Escaping makes it longer.
+    let part = |part: &Part| {
+        let body = escaped(&part.within(|body| escaped(body).len() <= SLACK_BLOCK - part.head.len()));
+        if part.head.is_empty() { section(&cut(&body, SLACK_BLOCK)) } else { code(&part.head, &body) }
     };
     let header = json!({ "type": "plain_text", "text": head(&morning.title, SLACK_HEADER), "emoji": false });
     let mut blocks = vec![json!({ "type": "header", "text": header })];
-    let why = morning.call.as_ref().map(|call| &call.reason).or(morning.error.as_ref());
+    let why = why(morning).into_iter().chain(morning.notes.iter().map(String::as_str));
     blocks.extend(why.map(|why| section(&cut(&escaped(why), SLACK_BLOCK))));
-    blocks.extend(morning.answers.iter().map(|(what, line)| code(what, line)));
-    blocks.extend(differences(morning).map(|(head, text)| code(&head, &text)));
-    blocks.extend(found(morning).map(|text| section(&cut(&escaped(&text), SLACK_BLOCK))));
-    blocks.push(section(&cut(&escaped(&facts(morning)), SLACK_BLOCK)));
-    blocks.extend(changed(morning).map(|(head, text)| code(&head, &text)));
-    // Escaping makes it longer.
-    let log = (1..=morning.log.len()).rev().filter_map(|lines| log(morning, lines));
-    blocks.extend(
-        log.into_iter()
-            .find(|(_, text)| escaped(text).len() <= SLACK_BLOCK - 100)
-            .map(|(head, text)| code(&head, &text)),
-    );
+    blocks.extend(morning.answers.iter().map(|(what, line)| code(what, &escaped(line))));
+    blocks.extend(parts(morning).iter().map(part));
     json!({ "text": escaped(&morning.title), "blocks": blocks }).to_string()
 }
 
 /// Discord's message with an embed. Nobody is mentioned.
 pub(super) fn discord(morning: &Morning) -> String {
     let answers = morning.answers.iter().map(|(what, line)| format!("{what}:\n{}", fenced(line)));
-    let content = std::iter::once(format!("**{}**", without_fences(&morning.title).replace('*', "∗"))).chain(answers);
-    let differences = differences(morning).map(|(head, text)| format!("{head}:\n{}", fenced(&text)));
-    let differences: Vec<String> = differences.collect();
-    let mut parts: Vec<String> = (!differences.is_empty()).then(|| differences.join("\n")).into_iter().collect();
-    parts.extend(found(morning).into_iter().map(|text| cut(&without_fences(&text), DISCORD.1 / 4)));
-    parts.push(cut(&without_fences(&facts(morning)), DISCORD.1 / 4));
-    parts.extend(changed(morning).map(|(head, text)| format!("{head}:\n{}", fenced(&cut(&text, DISCORD.1 / 4)))));
-    let used: usize = parts.iter().map(|part| part.len() + 2).sum();
-    let log = log_within(morning, DISCORD.1.saturating_sub(used + 200));
-    parts.extend(log.map(|(head, text)| format!("{head}:\n{}", fenced(&text))));
+    let notes = morning.notes.iter().map(|note| without_fences(note));
+    let title = format!("**{}**", without_fences(&morning.title).replace('*', "∗"));
+    let content = std::iter::once(title).chain(notes).chain(answers);
+    let parts = shared(&parts(morning), DISCORD.1, |part, body| {
+        if part.head.is_empty() { without_fences(body) } else { format!("{}:\n{}", part.head, fenced(body)) }
+    });
     json!({
         "content": cut(&content.collect::<Vec<_>>().join("\n"), DISCORD.0),
         "embeds": [{ "description": cut(&parts.join("\n\n"), DISCORD.1 + 190) }],

@@ -137,6 +137,59 @@ fn a_failure_of_the_server_without_a_status_is_an_outage_unless_an_answer_came_a
 }
 
 #[test]
+fn an_outage_is_read_from_its_words_where_a_version_says_it_nowhere_else() {
+    let limit = Class::Transient { wait: None };
+    let overloaded = r#"529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}"#;
+    let ends = [r#","is_error":true"#, r#","is_error":false"#, ""];
+    for (words, class) in [
+        (format!("API Error: {overloaded}"), Class::Outage),
+        ("API Error: 500 Internal server error".to_owned(), Class::Outage),
+        ("API Error: Connection error.".to_owned(), Class::Outage),
+        ("API Error: Request timed out.".to_owned(), Class::Outage),
+        ("API Error: Repeated 529 Overloaded errors".to_owned(), Class::Outage),
+        ("API Error: 429 slow down".to_owned(), limit),
+        ("API Error: 401 invalid x-api-key".to_owned(), Class::Permanent),
+        ("API Error: it broke".to_owned(), Class::Lost),
+    ] {
+        for end in ends {
+            let message = |more: &str| {
+                let content = format!(r#"[{{"type":"text","text":"{words}"}}]"#);
+                format!(
+                    r#"{{"type":"assistant","message":{{"id":"a","content":{content}{more}}},"parent_tool_use_id":null}}"#
+                )
+            };
+            let tool = r#"{"type":"assistant","message":{"id":"t","model":"m","usage":{"input_tokens":1,"output_tokens":1},"content":[{"type":"text","text":"I look."}]},"parent_tool_use_id":null}"#;
+            let result = format!(r#"{{"type":"result","subtype":"success"{end},"result":"{words}"}}"#);
+            let (unmarked, models) = (message(""), message(r#","usage":{"input_tokens":1,"output_tokens":9}"#));
+            let read = |lines: &[&str]| {
+                let mut transcript = Transcript::new(false);
+                let events: Vec<E> =
+                    lines.iter().chain([&result.as_str()]).flat_map(|line| transcript.line(line)).collect();
+                (events, transcript.verdict(&ProcessExit::Exited(0)))
+            };
+            for before in [vec![], vec![unmarked.as_str()], vec![tool], vec![tool, unmarked.as_str()]] {
+                let (events, verdict) = read(&before);
+                assert_eq!(verdict.class, class, "{words} {end} {before:?}");
+                assert!(verdict.evidence.contains("API Error: "), "{}", verdict.evidence);
+                assert_eq!(
+                    events.contains(&E::Turn),
+                    before.contains(&tool),
+                    "its own words are no answer: {events:?}"
+                );
+            }
+            let (_, verdict) = read(&[&models]);
+            let said = if end.contains("false") { Class::Done } else { Class::Lost };
+            assert_eq!(verdict.class, said, "the model may say it too: {words} {end}");
+        }
+    }
+    // What a version says in so many fields counts more than words.
+    let (told, words) = (r#""terminal_reason":"completed""#, r#""result":"API Error: 500 is mended""#);
+    let mut transcript = Transcript::new(false);
+    transcript.line(&format!(r#"{{"type":"result","subtype":"success","is_error":false,{told},{words}}}"#));
+    assert_eq!(transcript.verdict(&ProcessExit::Exited(0)).class, Class::Done);
+}
+
+#[test]
 fn a_retry_without_an_answer_says_that_nobody_was_reached() {
     let (events, _) = read("unreached", false, &ProcessExit::Exited(1));
     assert!(events.contains(&E::Unreached), "{events:?}");

@@ -50,8 +50,41 @@ fn without_its_session_file_a_failure_is_tried_again() {
         facts.stream(line);
     }
     let verdict = facts.verdict(&ProcessExit::Exited(1));
-    assert_eq!(verdict.class, Class::Transient { wait: None }, "its prose says 401, and prose is not read");
+    assert_eq!(verdict.class, Class::Transient { wait: None }, "its prose says 401, and prose is not read for that");
     assert!(verdict.evidence.starts_with("no reason on record"), "{}", verdict.evidence);
+}
+
+#[test]
+fn without_a_session_file_an_outage_is_read_from_the_streams_words() {
+    let transient = Class::Transient { wait: None };
+    let error = |message: &str| format!(r#"{{"type":"error","message":"{message}"}}"#);
+    let failed = |message: &str| format!(r#"{{"type":"turn.failed","error":{{"message":"{message}"}}}}"#);
+    let work = r#"{"type":"item.completed","item":{"type":"command_execution"}}"#;
+    let (down, busy) =
+        ("stream error: unexpected status 503 Service Unavailable", "exceeded retry limit, last status: 429");
+    for (lines, class) in [
+        (vec![error(down), failed(down)], Class::Outage),
+        (vec![failed("Connection failed: error sending request for url (https://api.example.com)")], Class::Outage),
+        (vec![error(down), failed("")], Class::Outage),
+        // The process ends, and says nothing about its turn.
+        (vec![error(down)], Class::Outage),
+        (vec![error(down), failed(busy)], transient.clone()),
+        (vec![error(busy), failed(busy)], transient.clone()),
+        (vec![error("unexpected status 401 Unauthorized"), failed("unexpected status 401 Unauthorized")], transient),
+        (vec![error(down), work.to_owned()], Class::Lost),
+        (vec![error(busy)], Class::Lost),
+    ] {
+        let mut facts = Facts::default();
+        for line in [r#"{"type":"thread.started","thread_id":"t"}"#].into_iter().chain(lines.iter().map(String::as_str))
+        {
+            facts.stream(line);
+        }
+        let verdict = facts.verdict(&ProcessExit::Exited(1));
+        assert_eq!(verdict.class, class, "{lines:?}: {}", verdict.evidence);
+    }
+    let mut facts = Facts::default();
+    facts.stream(&error(down));
+    assert_eq!(facts.verdict(&ProcessExit::Signalled(15)).class, Class::Lost, "somebody ended it while it tried");
 }
 
 #[test]

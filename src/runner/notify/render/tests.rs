@@ -28,6 +28,7 @@ fn call() -> Morning {
             loops: 3,
             findings: vec!["high F-1: <the token> is in the log & in the report".to_owned()],
         }),
+        notes: vec!["Unguarded: a phase ran that could reach the state of the run, and answer too".to_owned()],
         phases: vec!["design: done, 1 attempt: It is designed.".to_owned(), "audit: failed, 4 attempts".to_owned()],
         took: "3 h 12 min since it began, 2 h 50 min of work, 120000 tokens".to_owned(),
         error: None,
@@ -35,6 +36,7 @@ fn call() -> Morning {
         differences: vec![Difference {
             file: "check.sh".to_owned(),
             lines: ["@@ -1 +1 @@", "-make test", "+exit 0 # `<&>`"].map(str::to_owned).to_vec(),
+            more: 0,
         }],
         changed_since: "since it began".to_owned(),
         changed: vec!["src/a.rs | 3 ++-".to_owned(), "1 file changed, 2 insertions(+), 1 deletion(-)".to_owned()],
@@ -134,6 +136,28 @@ fn what_is_asked_stays_whatever_else_is_left_out() {
     }
     let newest = text(&call(), plain(&call()).len() - 100);
     assert!(newest.contains("line 30 of") && !newest.contains("line 1 of"), "the oldest lines go first: {newest}");
+}
+
+#[test]
+fn a_long_difference_leaves_room_for_the_log_and_says_what_it_leaves_out() {
+    let lines = (1..=60).map(|number| format!("+a line of a gate's script that was changed, {number}")).collect();
+    let file = "check.sh".to_owned();
+    let morning = Morning { differences: vec![Difference { file, lines, more: 40 }], ..call() };
+    let description = |morning| parsed(&discord(morning))["embeds"][0]["description"].as_str().map(str::to_owned);
+    for text in [ntfy(&morning).1, description(&morning).expect("a text")] {
+        assert!(text.contains("line 1 of the log") && text.contains("line 30 of the log"), "{text}");
+        assert!(
+            text.contains("script that was changed, 9") && text.contains("more lines: look into the file"),
+            "{text}"
+        );
+        assert!(text.contains("resolve abort") || text.starts_with("3 remediation"), "{text}");
+        let [log, difference] = ["ends with:", "What changed in"].map(|part| text.find(part).expect("told"));
+        assert!(log < difference, "{text}");
+    }
+    let lines = (1..=30).map(|number| format!("{number} {}", "of a log with long lines".repeat(9))).collect();
+    let text = ntfy(&Morning { log: lines, ..morning }).1;
+    assert!(text.contains("more lines: loa-run logs audit\n") && text.contains("more lines: look into"), "{text}");
+    assert!(plain(&call()).lines().all(|line| !line.contains("more line")), "where there is room, nothing is left out");
 }
 
 #[test]
