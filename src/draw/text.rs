@@ -1,4 +1,4 @@
-//! Text inside a picture: of others, made harmless, and durations.
+//! Durations in words.
 
 const SECOND: u64 = 1000;
 const MINUTE: u64 = 60 * SECOND;
@@ -19,23 +19,6 @@ pub fn span(millis: u64) -> String {
         MINUTE..HOUR => part(millis / MINUTE, millis % MINUTE / SECOND, "min", "s"),
         _ => part(millis / HOUR, millis % HOUR / MINUTE, "h", "min"),
     }
-}
-
-/// Text as it stands in an element or in a quoted attribute.
-pub(super) fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            // Not allowed in XML, not even as a reference.
-            other if other.is_control() && !matches!(other, '\t' | '\n' | '\r') => safe.push('\u{fffd}'),
-            other => safe.push(other),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]

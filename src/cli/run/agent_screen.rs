@@ -9,6 +9,7 @@ use crate::events::{AgentActivity, Begins};
 use crate::policy::ClassName;
 use crate::runner::AskListener;
 use crate::system::process::Piece;
+use crate::text::line;
 
 /// Shows what happens while an agent is asked.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ impl AskListener for AgentScreen {
 fn sentence(event: &AgentActivity) -> Option<String> {
     Some(match event {
         AgentActivity::Attempt { number, backend, begins, session } => {
-            let session = session.as_deref().unwrap_or_default();
+            let session = line(session.as_deref().unwrap_or_default());
             let how = match begins {
                 Begins::New => "begins".to_owned(),
                 Begins::Named => format!("begins in session {session}"),
@@ -57,7 +58,7 @@ fn sentence(event: &AgentActivity) -> Option<String> {
             };
             if *number == 1 { format!("{backend} {how}") } else { format!("attempt {number}: {backend} {how}") }
         }
-        AgentActivity::Session { session } => format!("session {session}"),
+        AgentActivity::Session { session } => format!("session {}", line(session)),
         AgentActivity::Retrying { status, wait_ms } => {
             let status = status.map(|status| format!(" with status {status}")).unwrap_or_default();
             let wait = wait_ms.map(|wait| format!(" in {}", span(Duration::from_millis(wait)))).unwrap_or_default();
@@ -67,11 +68,11 @@ fn sentence(event: &AgentActivity) -> Option<String> {
         AgentActivity::Denied { tools } => {
             format!("the agent was not allowed to use {tools} tools; see `permissions` of its backend")
         }
-        AgentActivity::Waiting { class, evidence, until } => format!("{class}: {evidence}; again at {until}"),
+        AgentActivity::Waiting { class, evidence, until } => format!("{class}: {}; again at {until}", line(evidence)),
         AgentActivity::Ended { class: ClassName::Done, .. }
         | AgentActivity::Turn { .. }
         | AgentActivity::Usage { .. }
         | AgentActivity::Said { .. } => return None,
-        AgentActivity::Ended { class, evidence, .. } => format!("it ended as {class}: {evidence}"),
+        AgentActivity::Ended { class, evidence, .. } => format!("it ended as {class}: {}", line(evidence)),
     })
 }
