@@ -256,7 +256,7 @@ fn a_command_goes_before_the_adapter() {
     assert_eq!(behind.asked().len(), 1);
     let manifest: Manifest = serde_json::from_value(json!({ "runtime": "x", "version": ["true"] })).expect("plain");
     let none = loa::conform::observe::identify(&manifest, Path::new("/"), Path::new("/judge"));
-    assert!(none.problem.expect("one").contains("neither `run` nor `adapter`"));
+    assert!(none.problem.expect("one").raw().contains("neither `run` nor `adapter`"));
 }
 
 #[test]

@@ -11,27 +11,28 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// Every room of the house, with its level. Rooms that do not exist yet have their level already.
 const LEVELS: &[(&str, u8)] = &[
-    ("contract", 0),
-    ("diag", 0),
-    ("draw", 0),
-    ("system", 0),
-    ("policy", 1),
-    ("schema", 1),
-    ("config", 2),
-    ("events", 2),
-    ("store", 3),
-    ("stream", 3),
-    ("runner", 4),
-    ("backend", 5),
-    ("monitor", 5),
-    ("hub", 5),
-    ("conform", 5),
-    ("report", 6),
-    ("cli", 7),
+    ("text", 0),
+    ("contract", 1),
+    ("diag", 1),
+    ("draw", 1),
+    ("system", 1),
+    ("policy", 2),
+    ("schema", 2),
+    ("config", 3),
+    ("events", 3),
+    ("store", 4),
+    ("stream", 4),
+    ("runner", 5),
+    ("backend", 6),
+    ("monitor", 6),
+    ("hub", 6),
+    ("conform", 6),
+    ("report", 7),
+    ("cli", 8),
 ];
 
 /// The judge shares the contract's words with the runner, and nothing else.
-const CONFORM_MAY_NAME: &[&str] = &["contract", "diag", "draw", "schema", "system"];
+const CONFORM_MAY_NAME: &[&str] = &["contract", "diag", "draw", "schema", "system", "text"];
 
 /// Where something may wait: files or folders below `src/`, without their ending.
 const MAY_AWAIT: &[&str] = &[
@@ -379,7 +380,7 @@ fn deciding_knows_no_host() {
 /// What is pure has nothing to log, and what is logged is shown by the command line alone.
 #[test]
 fn the_log_is_written_by_rooms_with_effects_and_shown_by_one() {
-    let pure = ["contract/", "diag/", "draw/", "policy/", "schema/", "events/", "config/", "runner/decide/"];
+    let pure = ["text/", "contract/", "diag/", "draw/", "policy/", "schema/", "events/", "config/", "runner/decide/"];
     let mut logging = 0;
     for (path, text) in sources() {
         let tokens = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
@@ -394,6 +395,57 @@ fn the_log_is_written_by_rooms_with_effects_and_shown_by_one() {
         );
     }
     assert!(logging > 4, "only {logging} files log");
+}
+
+/// Rooms that show something to people. A message of an error is shown by others, and is one more.
+const SHOWS: &[&str] = &["cli/", "report/", "runner/notify/", "runner/error.rs", "store/markdown.rs", "diag/render/"];
+/// Where such a room has a text of others as it was written: to take secrets out of it, and not to show it.
+const TAKES_RAW: &[&str] = &["runner/notify/send.rs"];
+/// What only an escaper does: `text` has each of them once.
+const ESCAPERS: &[&str] = &[
+    "strip_str",
+    "&lt;",
+    "%0A",
+    "%0D",
+    r"'\''",
+    r"'\\''",
+    "is_control()",
+    "char::is_control",
+    "WinconBytes",
+    r"\u{202e}",
+];
+/// Where that is something else: what is refused instead of shown, and the words of Slack.
+const NO_ESCAPERS: &[&str] = &["diag/read/text.rs", "config/notify.rs", "cli/run/unit.rs", "runner/notify/render.rs"];
+
+/// Text of others is shown by the escapers of `text` alone: whoever shows something does not ask for it as it was written, and
+/// nobody has an escaper of his own.
+#[test]
+fn what_others_wrote_is_shown_by_escapers_alone() {
+    let all = sources();
+    let code = |text: &str| {
+        let lines = text.split("#[cfg(test)]").next().unwrap_or_default().lines();
+        lines.filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+    };
+    let (mut shows, mut raw) = (0, 0);
+    for (path, text) in all.iter().filter(|(path, _)| !path.ends_with("tests.rs") && !path.starts_with("text/")) {
+        let code = code(text);
+        raw += usize::from(code.contains(".raw()"));
+        if SHOWS.iter().any(|room| path.starts_with(room)) && !TAKES_RAW.contains(&path.as_str()) {
+            shows += 1;
+            assert!(!code.contains(".raw()"), "src/{path} shows something, and takes a text as others wrote it");
+        }
+        if !NO_ESCAPERS.iter().any(|room| path.starts_with(room)) {
+            let own = ESCAPERS.iter().find(|escaper| code.contains(**escaper));
+            assert_eq!(own, None, "src/{path} has an escaper of its own: `text` has them");
+        }
+    }
+    assert!(shows > 20 && raw > 3, "{shows} rooms show something, {raw} files decide by what others wrote");
+    let (_, untrusted) = all.iter().find(|(path, _)| path == "text/mod.rs").expect("it has a room");
+    for open in
+        ["Display for Untrusted", "Deref for Untrusted", "AsRef<str> for Untrusted", "Borrow<str> for Untrusted"]
+    {
+        assert!(!untrusted.contains(open), "text/mod.rs: `{open}` would show it as it is");
+    }
 }
 
 /// The rooms of the runner; each names only those before it.

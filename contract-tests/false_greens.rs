@@ -440,7 +440,7 @@ fn f23_what_cannot_start_is_void_and_not_killed() {
     add(&place, "faulty/gone.yaml", &variant.replace("manifest: {run: [no-such-program]}", misfit));
     conform(&["variants", "gone", "--suite"]).arg(place.path()).assert().code(78).stderr(contains("occurs 0 times"));
     let dead = surveyed(|| ran(&json!({ "exited": 0 }), 10));
-    let unstarted = RuntimeReport { problem: Some("no such program".to_owned()), ..dead };
+    let unstarted = RuntimeReport { problem: Some("no such program".into()), ..dead };
     assert!(shortcomings(&unstarted).join("\n").starts_with("void"), "a base that cannot start is void as well");
 }
 

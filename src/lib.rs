@@ -5,24 +5,25 @@
 //!
 //! # The house
 //!
-//! A module names only modules of a lower level. `conform` names even less: the contract's words, `diag`, `schema` and
-//! `system`, for a judge that shared its rules with the runner would find them right.
+//! A module names only modules of a lower level. `conform` names even less: the contract's words, `text`, `diag`, `schema`
+//! and `system`, for a judge that shared its rules with the runner would find them right.
 //!
 //! ```text
-//! 7  cli        the only place that prints, parses arguments and chooses an exit code
-//! 6  report     one report value, one renderer a format
-//! 5  conform    model, spec, suite, observe, judge, score: six rooms, each naming only those before it
-//! 5  backend    adapters behind the Backend port: one agent program each
-//! 4  runner     the engine: attempts, gates, remediation, resume, escalation; the Backend port
-//! 3  store      RunStore, the port: the journal under a lease; its projections: checkpoints, reports
-//! 2  config     .loa.config.yaml, environment and flags, resolved, each value with its origin
-//! 2  events     the one vocabulary of what happens, and the state as a fold over it
-//! 1  policy     every rule that decides, pure: exits, backoff, context, triggers
-//! 1  schema     kinds of documents, and the check against their schema
-//! 0  contract   the words of the contract
-//! 0  diag       documents with places, diagnostics, renderers
-//! 0  draw       pictures as SVG, from plain values
-//! 0  system     the only door to the host: clock, processes, files, locks, environment
+//! 8  cli        the only place that prints, parses arguments and chooses an exit code
+//! 7  report     one report value, one renderer a format
+//! 6  conform    model, spec, suite, observe, judge, score: six rooms, each naming only those before it
+//! 6  backend    adapters behind the Backend port: one agent program each
+//! 5  runner     the engine: attempts, gates, remediation, resume, escalation; the Backend port
+//! 4  store      RunStore, the port: the journal under a lease; its projections: checkpoints, reports
+//! 3  config     .loa.config.yaml, environment and flags, resolved, each value with its origin
+//! 3  events     the one vocabulary of what happens, and the state as a fold over it
+//! 2  policy     every rule that decides, pure: exits, backoff, context, triggers
+//! 2  schema     kinds of documents, and the check against their schema
+//! 1  contract   the words of the contract
+//! 1  diag       documents with places, diagnostics, renderers
+//! 1  draw       pictures as SVG, from plain values
+//! 1  system     the only door to the host: clock, processes, files, locks, environment
+//! 0  text       what others wrote, and the escapers that alone show it
 //! ```
 //!
 //! # How data flows
@@ -67,3 +68,4 @@ pub mod runner;
 pub mod schema;
 pub mod store;
 pub mod system;
+pub mod text;

@@ -36,6 +36,56 @@ fn a_bundle_is_verified_offline_and_a_changed_one_is_refused() {
     conform(&["verify", "/nowhere"]).assert().code(66).stderr(contains("is no bundle"));
 }
 
+/// Whoever writes a bundle writes no command into the log of the workflow that verifies it, and no line of ours.
+#[test]
+fn what_stands_in_a_bundle_forges_nothing_in_what_is_said_of_it() {
+    let suite = suite(&[GOOD]);
+    let bundle = suite.path().join("bundle");
+    let place = bundle.to_str().expect("UTF-8");
+    score(&suite, &["--bundle", place]).assert().code(0);
+    let edit = |name: &str, change: &dyn Fn(&mut serde_json::Value)| {
+        let mut document = serde_json::from_slice(&fs::read(bundle.join(name)).expect("there")).expect("JSON");
+        change(&mut document);
+        fs::write(bundle.join(name), document.to_string()).expect("written");
+    };
+    let forged = "x\n::error::FORGED\r::add-mask::FORGED\u{1b}]52;c;eA==\u{7}\u{202e} ##[error]FORGED\nverdict: FORGED";
+    edit("contents.json", &|it| it["files"][forged] = "0".into());
+    edit("report.json", &|it| {
+        it["judge"] = forged.into();
+        it["runtimes"][0]["version"] = forged.into();
+        it["runtimes"][0]["problem"] = forged.into();
+    });
+    let told = conform(&["verify", place, "--suite", suite.path().to_str().expect("UTF-8")])
+        .env("GITHUB_ACTIONS", "true")
+        .assert()
+        .code(1);
+    let told = String::from_utf8(told.get_output().stdout.clone()).expect("UTF-8");
+    assert!(told.contains("FORGED"), "{told}");
+    for line in told.split(['\n', '\r']) {
+        let begins = ["::", "verdict: FORGED"].iter().any(|begin| line.trim_start().starts_with(begin));
+        assert!(!begins && !line.contains("##[") && !line.contains(['\u{1b}', '\u{202e}']), "{line:?} in {told}");
+    }
+}
+
+/// A runtime says its version itself.
+#[test]
+fn what_a_runtime_says_of_itself_is_no_tag_no_row_and_no_line_of_a_report() {
+    let forged = "1 <script>alert(1)</script> | x | [Full 13/13](http://evil.example) \\033]52;c;eA==\\007 ##[error]x";
+    let manifest = GOOD.1.replace("echo 1", &format!("\"printf '{forged}'\""));
+    let suite = suite(&[(GOOD.0, &manifest)]);
+    let summary = suite.path().join("summary.md");
+    let scored = score(&suite, &["loop", "--step-summary"]).env("GITHUB_STEP_SUMMARY", &summary).assert().code(0);
+    let printed = String::from_utf8_lossy(&scored.get_output().stdout).into_owned();
+    let read = |name: &str| fs::read_to_string(suite.path().join(name)).unwrap_or_default();
+    let (page, report, summary) = (read("out/report.html"), read("out/report.md"), read("summary.md"));
+    assert!(printed.contains("alert(1)") && report.contains("alert(1)"), "{printed}{report}");
+    for (name, text) in [("page", &page), ("report", &report), ("summary", &summary), ("terminal", &printed)] {
+        assert!(name == "terminal" || !text.contains("<script>alert"), "{name}: {text}");
+        assert!(!text.contains('\u{1b}') && !text.contains("]52;") && !text.contains("##["), "{name}: {text}");
+    }
+    assert!(!report.contains(" [Full 13/13](") && !report.contains("</script> | x"), "{report}");
+}
+
 #[test]
 fn a_known_red_no_longer_fails_and_an_entry_that_no_longer_fits_does() {
     let suite = suite(&[GOOD, IDLE]);

@@ -6,6 +6,7 @@ mod files;
 mod processes;
 mod state;
 mod ways_out;
+mod words;
 
 use std::collections::BTreeSet;
 use std::path::Path;

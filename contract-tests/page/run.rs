@@ -47,7 +47,7 @@ fn report(loops: u32) -> RunReport {
         at: at(i64::from(loops) * 60),
         trigger: EscalationTrigger::MaxLoops,
         phase: Phase::Audit,
-        reason: "audit failed again after all its loops, and nobody knows what to do about it".to_owned(),
+        reason: "audit failed again after all its loops, and nobody knows what to do about it".into(),
         report: "/home/somebody/project/.loa-checkpoint/escalations/exec-1-1.md".into(),
         answer: None,
     };

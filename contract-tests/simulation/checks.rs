@@ -219,7 +219,7 @@ impl Truth {
         }
         if left.unverified && checkpoint.exit_code == PhaseExit::Success {
             self.count("phases unverified");
-            if !checkpoint.summary.starts_with(UNVERIFIED) {
+            if !checkpoint.summary.raw().starts_with(UNVERIFIED) {
                 self.breaks(format!("nobody verified {}, and its checkpoint hides it", checkpoint.phase));
             }
         }

@@ -135,7 +135,7 @@ fn charges_outages(state: &State, live: &Live, rules: &Rules, phase: Phase, reas
     let step = outage(state, live, rules, phase, reason, chance);
     let Step::Record(mut events) = step else { return step };
     let (attempt, now) = (state.next_attempt(phase), live.now().wall());
-    let reason = reason.to_owned();
+    let reason = reason.into();
     let charged = Event::BackedOff { phase, stage: None, attempt, failure: None, reason, delay_ms: 0, not_before: now };
     events.push(charged);
     Step::Record(events)

@@ -222,10 +222,10 @@ impl Truth {
 
 fn finding(number: u8) -> Finding {
     Finding {
-        id: format!("F-{number}"),
+        id: format!("F-{number}").into(),
         severity: Severity::High,
-        category: "simulated".to_owned(),
-        description: format!("fault {number}"),
+        category: "simulated".into(),
+        description: format!("fault {number}").into(),
     }
 }
 

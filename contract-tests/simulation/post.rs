@@ -22,7 +22,7 @@ const LATER: Duration = Duration::from_mins(20);
 pub(super) fn notification() -> Notification {
     let (name, on, means) = ("phone".to_owned(), NotifyOn::ALL.to_vec(), Means::Command(vec!["tell".to_owned()]));
     let receiver = Receiver { name, on, time: Duration::from_secs(1), means };
-    Notification { receivers: vec![receiver], patience: Duration::ZERO, answer_with: None }
+    Notification { receivers: vec![receiver], given: Vec::new(), patience: Duration::ZERO, answer_with: None }
 }
 
 impl Teller {
@@ -159,7 +159,7 @@ impl Truth {
         if !taken {
             self.count("messages not taken");
             let after = self.post.bool().then(|| Duration::from_secs(self.post.u64(0..600)));
-            return Outcome::Later { reason: "nobody answers".to_owned(), after };
+            return Outcome::Later { reason: "nobody answers".into(), after };
         }
         self.count("messages taken");
         let times = self.told.entry(message.id.clone()).or_default();

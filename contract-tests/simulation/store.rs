@@ -37,9 +37,7 @@ impl WrongStore {
 /// The same event, in the place of a failure that says nothing.
 fn without_failure(envelope: Envelope) -> Envelope {
     match envelope.event {
-        Event::BackedOff { .. } => {
-            Envelope { event: Event::Notice { text: "nothing happened".to_owned() }, ..envelope }
-        }
+        Event::BackedOff { .. } => Envelope { event: Event::Notice { text: "nothing happened".into() }, ..envelope },
         _ => envelope,
     }
 }
@@ -48,7 +46,7 @@ fn without_failure(envelope: Envelope) -> Envelope {
 fn without_receipt(envelope: Envelope) -> Envelope {
     match envelope.event {
         Event::Notified { failed: None, .. } => {
-            Envelope { event: Event::Notice { text: "nobody took it".to_owned() }, ..envelope }
+            Envelope { event: Event::Notice { text: "nobody took it".into() }, ..envelope }
         }
         _ => envelope,
     }

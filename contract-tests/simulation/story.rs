@@ -310,7 +310,7 @@ impl Teller {
         let is_strange = |mismatch: &Mismatch| {
             let Some(there) = &mismatch.checkpoint else { return false };
             // A power cut may leave a part of what was forged.
-            !MEDDLED.iter().any(|word| word.starts_with(&there.summary)) && !state.replaced.contains(there)
+            !MEDDLED.iter().any(|word| word.starts_with(there.summary.raw())) && !state.replaced.contains(there)
         };
         if let Some(strange) = compare(&self.layout, state).into_iter().find(is_strange) {
             let what = format!("the checkpoint of {} is there, and nothing in the journal", strange.phase);
@@ -380,7 +380,7 @@ impl Teller {
                 if what == 4 {
                     return self.disk.forge(&path, JUNK);
                 }
-                "edited".clone_into(&mut checkpoint.summary);
+                checkpoint.summary = "edited".into();
                 let text = to_yaml(&checkpoint).expect("writable");
                 self.disk.forge(&path, text.as_bytes());
             }

@@ -1,6 +1,6 @@
 //! Adapters behind the Backend port: one agent program each (backend layer: Backend Interface).
 //!
-//! Level 4 of the house. An adapter builds arguments and environment, and a reader, pure, turns what the program writes
+//! Level 5 of the house. An adapter builds arguments and environment, and a reader, pure, turns what the program writes
 //! into events; `process` runs any program that is read line by line. None of them retries, waits or decides: that is the
 //! runner's. `select` makes them from the configuration, and `wrapped` puts texts around
 //! their prompts.

@@ -1,17 +1,16 @@
 //! Standard output and standard error, and their colours. `anstream` drops colours on a pipe and where `NO_COLOR` is set.
 
 use std::borrow::Cow;
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anstream::adapter::WinconBytes;
 use anstyle::{AnsiColor, Style};
 use serde_json::json;
 
 use super::{ExitStatus, Failure};
-use crate::diag::render::is_visible;
 use crate::system::{clock, env};
+use crate::text::{plain, sanitized};
 
 pub(super) const RED: Style = AnsiColor::Red.on_default().bold();
 pub(super) const CYAN: Style = AnsiColor::Cyan.on_default().bold();
@@ -36,25 +35,6 @@ pub(super) fn pass_on_aside(bytes: &[u8]) {
 /// Bytes of others for an output: sanitized where it is a terminal.
 pub(super) fn for_output<'a>(bytes: &'a [u8], output: &impl IsTerminal) -> Cow<'a, [u8]> {
     if output.is_terminal() { Cow::Owned(sanitized(bytes).into_bytes()) } else { Cow::Borrowed(bytes) }
-}
-
-/// Text of others for people: its colours stay, and nothing else in it acts on a terminal or turns the order of reading.
-pub(super) fn sanitized(text: impl AsRef<[u8]>) -> String {
-    text.as_ref().split_inclusive(|byte| *byte == b'\n').map(sanitized_line).collect()
-}
-
-/// By itself: an escape that does not end in its line hides no other, and a colour is over with it.
-fn sanitized_line(line: &[u8]) -> String {
-    let (line, end) = line.strip_suffix(b"\n").map_or((line, ""), |line| (line, "\n"));
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let mut text = String::with_capacity(line.len() + 1);
-    for (style, part) in WinconBytes::new().extract_next(line) {
-        // What is written over on a terminal stands behind each other here.
-        let seen = part.chars().map(|c| if c == '\r' { ' ' } else { c }).filter(|c| *c == '\t' || is_visible(*c));
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{style}{}{style:#}", seen.collect::<String>());
-    }
-    text + end
 }
 
 /// Whether what was written has a reader: a pipe may have lost its own, and a terminal may have been closed.
@@ -105,7 +85,7 @@ pub(super) fn output_event(phase: &str, stream: &str, bytes: &[u8]) -> String {
 
 /// A line in the form of the program's own log.
 fn event(target: &str, text: &str, of_stage: Option<(&str, &str)>) -> String {
-    let plain = anstream::adapter::strip_str(&sanitized(text)).to_string();
+    let plain = plain(&sanitized(text));
     let mut fields = json!({ "message": plain.trim_matches('\n') });
     if let Some((phase, stream)) = of_stage {
         fields["phase"] = phase.into();
@@ -131,21 +111,5 @@ mod tests {
         let read: serde_json::Value = serde_json::from_str(&line).expect("JSON");
         let fields = json!({ "message": "half\u{fffd}", "phase": "design", "stream": "stderr" });
         assert_eq!(read["fields"], fields);
-    }
-
-    #[test]
-    fn only_text_and_its_colours_reach_a_terminal() {
-        for (written, shown) in [
-            ("plain, tab\there\n", "plain, tab\there\n"),
-            ("\u{1b}[31mred\u{1b}[0m\n", "\u{1b}[31mred\u{1b}[0m\n"),
-            ("a\u{1b}]52;c;ZXZpbA==\u{7}b\u{1b}[2Jc\n", "abc\n"),
-            ("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
-            ("\u{1b}]0;never ends\nnext\n", "\nnext\n"),
-            ("10 %\r20 %\r\n", "10 % 20 %\n"),
-            ("\u{9b}31mC1 \u{202e}dcba\u{2028}\u{8}\u{0}e", "31mC1 dcbae"),
-            ("\u{1b}[", ""),
-        ] {
-            assert_eq!(sanitized(written), shown, "{written:?}");
-        }
     }
 }

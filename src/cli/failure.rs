@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::ExitStatus;
 use super::console::{CYAN, RED, print, say};
 use crate::diag::in_one_line;
+use crate::text::plain;
 
 /// An operation that failed, with the status to end with and hints for the reader.
 #[derive(Debug)]
@@ -70,7 +71,6 @@ pub(super) fn print_error(status: ExitStatus, message: &str, hints: &[String]) {
 
 /// For machines, which have no use for colours.
 fn as_json(status: ExitStatus, message: &str, hints: &[String]) -> Value {
-    let plain = |text: &str| anstream::adapter::strip_str(text).to_string();
     let hints: Vec<String> = hints.iter().map(|hint| plain(hint)).collect();
     json!({ "error": { "code": status.code(), "message": plain(message), "hints": hints } })
 }

@@ -1,6 +1,6 @@
 //! The configuration: `.loa.config.yaml`, the environment and the flags, resolved into values that know their origin.
 //!
-//! Level 2 of the house. The file belongs to Loa: its own sections keep Loa's key names, what this runtime does not read is
+//! Level 3 of the house. The file belongs to Loa: its own sections keep Loa's key names, what this runtime does not read is
 //! left alone, and only `runtime:` is ours, closed against misspelt keys. A flag goes before the environment, the environment
 //! before the workspace's file, that before the user's own, and that before the defaults. The file is checked against its
 //! schema first and read into types second, so that a wrong value is a finding with a line and a column.

@@ -26,6 +26,11 @@ pub struct Notify {
     /// Who is told, and how.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub receivers: Vec<Receiver>,
+    /// Names of variables of our environment that commands and mail programs of receivers are given besides the usual ones, such
+    /// as `PATH`, `HOME` and the locale. Keys of agents are never among them.
+    #[schemars(inner(regex(pattern = "^[A-Za-z_][A-Za-z0-9_]*$")), extend("examples" = [["PUSHOVER_TOKEN"]]))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
     /// What a command line begins with that reaches this run from a person's shell, where that is not `loa-run --workspace
     /// DIR`: for a run in a container, such as `docker compose run --rm loa-run`. The messages' answers are written with it.
     #[schemars(regex(pattern = "^[^\\r\\n]+$"))]
@@ -46,8 +51,8 @@ pub struct Notify {
 
 impl Default for Notify {
     fn default() -> Self {
-        let (command, webhook, receivers, answer_with, on) = (None, None, Vec::new(), None, None);
-        Self { command, webhook, receivers, answer_with, on, timeout_ms: 10_000, patience_ms: 10_000 }
+        let (command, webhook, receivers, env, answer_with, on) = (None, None, Vec::new(), Vec::new(), None, None);
+        Self { command, webhook, receivers, env, answer_with, on, timeout_ms: 10_000, patience_ms: 10_000 }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The judge: drives any runtime as a black box and scores it, clause by clause.
 //!
-//! Level 5 of the house, but it may name only `contract`, `diag`, `draw`, `schema` and `system`: it shares the contract's
+//! Level 6 of the house, but it may name only `text`, `contract`, `diag`, `draw`, `schema` and `system`: it shares the contract's
 //! words with the runner, never its rules, its configuration, its store or its code.
 //!
 //! Six rooms, each of which names only those above it in this list:

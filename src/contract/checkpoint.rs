@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::word::vocabulary;
 use super::{ExecutionId, Phase, PhaseExit};
+use crate::text::Untrusted;
 
 /// One phase's outcome, kept as `.loa-checkpoint/<phase>.yaml`.
 ///
@@ -22,7 +23,7 @@ pub struct Checkpoint {
     /// How the phase ended. An unknown code is recorded as 2 with an entry in `errors`.
     pub exit_code: PhaseExit,
     /// What happened, for people.
-    pub summary: String,
+    pub summary: Untrusted,
     /// Decisions made during the phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Decision>,
@@ -41,20 +42,20 @@ pub struct Checkpoint {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
     /// Identifier, by convention `D-NNN`.
-    pub id: String,
+    pub id: Untrusted,
     /// What was decided.
-    pub description: String,
+    pub description: Untrusted,
     /// Why.
-    pub reasoning: String,
+    pub reasoning: Untrusted,
     /// When; the contract asks for a string and no particular form.
-    pub timestamp: String,
+    pub timestamp: Untrusted,
 }
 
 /// A file that a phase touched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Artifact {
     /// Path, relative to the workspace.
-    pub path: String,
+    pub path: Untrusted,
     /// What was done to it.
     pub action: ArtifactAction,
     /// Size after the phase, in bytes.
@@ -78,9 +79,9 @@ vocabulary! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseError {
     /// A stable code, such as `PHASE_TIMEOUT`.
-    pub code: String,
+    pub code: Untrusted,
     /// What happened, for people.
-    pub message: String,
+    pub message: Untrusted,
     /// Whether trying again may help.
     pub recoverable: bool,
 }

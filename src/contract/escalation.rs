@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::word::vocabulary;
 use super::{Checkpoint, Decision, ExecutionId, Phase, PhaseExit, SessionId};
+use crate::text::Untrusted;
 
 vocabulary! {
     /// Why a human is called (`EscalationTrigger`).
@@ -141,13 +142,13 @@ pub struct PhaseStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// Identifier, stable over audits.
-    pub id: String,
+    pub id: Untrusted,
     /// How much it matters.
     pub severity: Severity,
     /// What kind it is.
-    pub category: String,
+    pub category: Untrusted,
     /// What is wrong.
-    pub description: String,
+    pub description: Untrusted,
 }
 
 /// What helps a human to decide.
@@ -158,5 +159,5 @@ pub struct EscalationContext {
     /// How many remediation loops were run.
     pub remediation_attempts: u32,
     /// What to try, for people.
-    pub suggested_actions: Vec<String>,
+    pub suggested_actions: Vec<Untrusted>,
 }

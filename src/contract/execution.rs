@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Artifact, Checkpoint, Decision, ExecutionId, Finding, Phase, PhaseError};
+use crate::text::Untrusted;
 
 /// Where an execution stands, folded from its checkpoints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,7 +28,7 @@ pub struct ExecutionState {
 pub struct PhaseResult {
     /// The checkpoint's summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<String>,
+    pub summary: Option<Untrusted>,
     /// Decisions for the checkpoint.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Decision>,

@@ -1,6 +1,6 @@
 //! The words of the runtime contract: its types, enumerations, phase order and the invariants of one document.
 //!
-//! Level 0 of the house: no I/O, no clock, no environment, no waiting. Every layer above may use these words; the judge
+//! Level 1 of the house: no I/O, no clock, no environment, no waiting. Every layer above may use these words; the judge
 //! shares them with the runner and shares nothing else. Each file cites the section of the contract that it spells.
 
 mod alias;

@@ -1,6 +1,6 @@
 //! Documents with spans, diagnostics about them, and one renderer a format.
 //!
-//! Level 0 of the house: it reads YAML and JSON, and knows nothing of the contract or of any schema. A document is read
+//! Level 1 of the house: it reads YAML and JSON, and knows nothing of the contract or of any schema. A document is read
 //! into a tree whose every value and key knows where it stands ([`Document`]), under a [`Budget`] that bounds what a
 //! hostile file can cost. What is wrong with a document is a [`Diagnostic`]: a value without the text, so that one finding
 //! can be printed for people ([`render::full`]) and for machines ([`render::json`]).

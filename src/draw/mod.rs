@@ -1,6 +1,6 @@
 //! Pictures as SVG, from plain values.
 //!
-//! Level 0 of the house: it knows nothing of the contract. A picture is a value; drawing it is a pure function of it.
+//! Level 1 of the house: it knows nothing of the contract. A picture is a value; drawing it is a pure function of it.
 //! Colours are named by classes and come from [`STYLE`], which knows a light and a dark form of each.
 
 mod scale;

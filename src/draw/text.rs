@@ -1,4 +1,4 @@
-//! Text inside a picture: of others, made harmless, durations, and moments.
+//! Durations and moments in words.
 
 use jiff::{Timestamp, Unit};
 
@@ -29,23 +29,6 @@ pub fn span(millis: u64) -> String {
 pub fn moment(at: Timestamp) -> String {
     let whole = jiff::TimestampRound::new().smallest(Unit::Second).mode(jiff::RoundMode::Floor);
     at.round(whole).unwrap_or(at).to_string()
-}
-
-/// Text as it stands in an element or in a quoted attribute.
-pub(super) fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            // Not allowed in XML, not even as a reference.
-            other if other.is_control() && !matches!(other, '\t' | '\n' | '\r') => safe.push('\u{fffd}'),
-            other => safe.push(other),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::fmt::Write;
 mod crowd;
 
 use super::scale::Scale;
-use super::text::{escaped, span};
+use super::text::span;
+use crate::text::xml;
 
 /// What a colour stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,8 +158,8 @@ impl Timeline {
             "<svg class=\"timeline\" viewBox=\"0 0 {WIDTH} {:.0}\" role=\"group\">\n\
              <title>{}</title>\n<desc>{}</desc>",
             bottom + 14.0,
-            escaped(&self.title),
-            escaped(&self.description)
+            xml(&self.title),
+            xml(&self.description)
         )?;
         // Their ids may stand in a page once; pictures that need none can stand in it as often as they like.
         if !(self.links.is_empty() && self.breaks.is_empty()) {
@@ -170,8 +171,8 @@ impl Timeline {
                 writeln!(svg, "<rect class=\"stripe\" x=\"0\" y=\"{y:.1}\" width=\"{WIDTH}\" height=\"{LANE}\"/>")?;
             }
             let middle = y + MIDDLE + 4.0;
-            writeln!(svg, "<text x=\"8\" y=\"{middle:.1}\">{}</text>", escaped(&lane.name))?;
-            let note = escaped(&lane.note);
+            writeln!(svg, "<text x=\"8\" y=\"{middle:.1}\">{}</text>", xml(&lane.name))?;
+            let note = xml(&lane.note);
             writeln!(svg, "<text class=\"faint\" x=\"992\" y=\"{middle:.1}\" text-anchor=\"end\">{note}</text>")?;
         }
         for at in scale.ticks(&cuts) {
@@ -206,10 +207,10 @@ fn top_of(lane: usize) -> f64 {
 
 /// A shape with its words, and the link around it when it leads somewhere.
 fn described(svg: &mut String, href: Option<&str>, tip: &str, shape: &str) -> std::fmt::Result {
-    let tip = escaped(tip);
+    let tip = xml(tip);
     match href {
         Some(href) => {
-            let href = escaped(href);
+            let href = xml(href);
             writeln!(svg, "<a href=\"{href}\"><title>{tip}</title>{shape}</a>")
         }
         None => writeln!(svg, "<g role=\"img\"><title>{tip}</title>{shape}</g>"),
@@ -227,7 +228,7 @@ fn write_bars(svg: &mut String, scale: &Scale, index: usize, lane: &Lane) -> std
         );
         if *width > 8.0 + 7.0 * lanes(bar.text.chars().count()) && !bar.text.is_empty() {
             let (x, y) = (x + 5.0, y + BAR / 2.0 + 4.0);
-            write!(shape, "<text class=\"on\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escaped(&bar.text))?;
+            write!(shape, "<text class=\"on\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", xml(&bar.text))?;
         }
         described(svg, bar.href.as_deref(), &bar.tip, &shape)?;
     }
@@ -237,7 +238,7 @@ fn write_bars(svg: &mut String, scale: &Scale, index: usize, lane: &Lane) -> std
 fn write_mark(svg: &mut String, placed: &crowd::PlacedMark) -> std::fmt::Result {
     let crowd::PlacedMark { x, glyph, mark } = placed;
     let y = top_of(mark.lane) + 9.0;
-    let (tone, glyph) = (mark.tone.class(), escaped(glyph));
+    let (tone, glyph) = (mark.tone.class(), xml(glyph));
     let shape = format!(
         "<circle class=\"shape {tone}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7.5\"/>\
          <text class=\"on\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{glyph}</text>",

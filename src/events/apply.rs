@@ -5,6 +5,7 @@ use super::{
     PendingEscalation, RecordedResolution, RunEnd, RunStatus, StageId, State, Undecided, Waiting, WeakerQuestion,
 };
 use crate::contract::{Checkpoint, EscalationReport, Phase, PhaseExit, Resolution, ResolutionAction};
+use crate::text::Untrusted;
 
 impl State {
     /// The state after the first event of an execution; `None` when that does not begin one.
@@ -272,12 +273,12 @@ impl State {
         }
     }
 
-    fn escalated(&mut self, number: u32, report: &EscalationReport, reason: &str, approval: bool) {
+    fn escalated(&mut self, number: u32, report: &EscalationReport, reason: &Untrusted, approval: bool) {
         self.escalations = number;
         self.status = RunStatus::Escalated;
         self.updated_at = self.updated_at.max(report.timestamp);
         let (trigger, phase) = (report.trigger, report.phase);
-        self.pending = Some(PendingEscalation { number, trigger, phase, reason: reason.to_owned() });
+        self.pending = Some(PendingEscalation { number, trigger, phase, reason: reason.clone() });
         self.reports.insert(number, report.clone());
         self.due = None;
         self.undecided = None;

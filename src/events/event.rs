@@ -18,6 +18,7 @@ use crate::contract::{
 use crate::draw::moment;
 use crate::policy::Signature;
 use crate::system::process::Interrupt;
+use crate::text::Untrusted;
 
 /// Something that happened to an execution.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -142,7 +143,7 @@ pub enum Event {
         exit: Option<PhaseExit>,
         /// Why it failed, in one line.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<String>,
+        reason: Option<Untrusted>,
         /// Tokens in its context, as they were last known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context_tokens: Option<u64>,
@@ -165,7 +166,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Signature>,
         /// Why it failed, in one line.
-        reason: String,
+        reason: Untrusted,
         /// The pause, in milliseconds.
         delay_ms: u64,
         /// The moment before which the attempt does not begin.
@@ -211,8 +212,8 @@ pub enum Event {
         /// What follows.
         next: NextAction,
         /// Why, in one line.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        reason: String,
+        #[serde(default, skip_serializing_if = "Untrusted::is_empty")]
+        reason: Untrusted,
     },
     /// A phase was passed over.
     StageSkipped {
@@ -284,7 +285,7 @@ pub enum Event {
         /// The report.
         report: Box<EscalationReport>,
         /// What happened, in one line.
-        reason: String,
+        reason: Untrusted,
         /// The call asks for the approval of a deployment.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         approval: bool,
@@ -315,7 +316,7 @@ pub enum Event {
         means: String,
         /// Why they were not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        failed: Option<String>,
+        failed: Option<Untrusted>,
         /// The message; absent in journals of programs that tried once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
@@ -362,7 +363,7 @@ pub enum Event {
     /// Something odd that does not stop the run.
     Notice {
         /// What, in one line.
-        text: String,
+        text: Untrusted,
     },
     /// An event of a newer program of the same version.
     #[serde(other)]
@@ -405,7 +406,7 @@ pub enum RunEnd {
     /// Something could not be read or written; the execution can be resumed.
     Failed {
         /// What, in one line.
-        error: String,
+        error: Untrusted,
     },
     /// How a session ended that is known from the history of an earlier program.
     #[serde(other)]

@@ -1,6 +1,6 @@
 //! The one vocabulary of what happens to an execution, and the state that follows from it.
 //!
-//! Level 2 of the house, and pure. An [`Event`] is what happened: owned, serialisable, with the time at which it happened.
+//! Level 3 of the house, and pure. An [`Event`] is what happened: owned, serialisable, with the time at which it happened.
 //! In its [`Envelope`] it has a number without gaps within its execution and the epoch of its writer. [`State`] is a fold
 //! over envelopes: whoever has read the same events knows the same. An [`Observation`] (a chunk of output, a reading of
 //! the context) is not journaled; what was decided from it is in the event that results.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Waiting;
 use crate::contract::Phase;
+use crate::text::Untrusted;
 
 /// A provider that cannot be reached or is out of order, as it was found last: the pause before the next probe. A probe is
 /// an invocation of the agent, which goes on with its work when it is answered.
@@ -15,7 +16,7 @@ pub struct Outage {
     /// The phase that waits for it.
     pub phase: Phase,
     /// How it showed, in one line.
-    pub reason: String,
+    pub reason: Untrusted,
     /// When it was found first.
     pub since: Timestamp,
     /// The probe that follows, from 1.

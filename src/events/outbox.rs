@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Envelope, Event, Pause, RunEnd};
 use crate::contract::{EscalationTrigger, ExecutionId, Phase, SessionId};
 use crate::system::process::Interrupt;
+use crate::text::Untrusted;
 
 /// The most messages that are kept; the oldest goes where one more comes.
 const MOST: usize = 16;
@@ -83,7 +84,7 @@ pub enum News {
     /// Something could not be read or written, or the process died.
     Failed {
         /// What, in one line.
-        error: String,
+        error: Untrusted,
     },
     /// A human is needed.
     Escalated {
@@ -94,7 +95,7 @@ pub enum News {
         /// The phase.
         phase: Phase,
         /// What happened, in one line.
-        reason: String,
+        reason: Untrusted,
         /// It asks for the approval of a deployment.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         approval: bool,
@@ -127,7 +128,7 @@ pub struct Delivery {
     pub again_at: Option<Timestamp>,
     /// Why it was not taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Untrusted>,
 }
 
 /// How a delivery ended.
@@ -174,7 +175,7 @@ impl Outbox {
                 let message = self.messages.iter_mut().find(|message| message.id == *id);
                 let delivery = message.map(|message| message.deliveries.entry(means.clone()).or_default());
                 if let Some(delivery) = delivery.filter(|delivery| delivery.settled != Some(Settled::Taken)) {
-                    delivery.tried(failed.as_deref(), *again_at);
+                    delivery.tried(failed.as_ref(), *again_at);
                 }
             }
             _ => {}
@@ -203,10 +204,10 @@ impl Outbox {
 }
 
 impl Delivery {
-    fn tried(&mut self, failed: Option<&str>, again_at: Option<Timestamp>) {
+    fn tried(&mut self, failed: Option<&Untrusted>, again_at: Option<Timestamp>) {
         self.tries += 1;
         self.again_at = again_at;
-        self.reason = failed.map(str::to_owned);
+        self.reason = failed.cloned();
         self.settled = match (failed, again_at) {
             (None, _) => Some(Settled::Taken),
             (Some(_), None) => Some(Settled::Refused),
@@ -222,7 +223,7 @@ fn news(event: &Event) -> Option<News> {
         Event::SessionEnded { end: RunEnd::Paused { pause } } => News::Paused { pause: *pause },
         // Whoever interrupts a run at its terminal knows of it.
         Event::SessionEnded { end: RunEnd::Interrupted { by: Interrupt::Terminate } } => News::Terminated,
-        Event::DeathNoticed { .. } => News::Failed { error: DIED.to_owned() },
+        Event::DeathNoticed { .. } => News::Failed { error: DIED.into() },
         Event::SessionEnded { end: RunEnd::Failed { error } } => News::Failed { error: error.clone() },
         Event::Escalated { number, report, reason, approval } => News::Escalated {
             number: *number,

@@ -15,6 +15,7 @@ use crate::contract::{
     PhaseStatus, Resolution, SessionId,
 };
 use crate::policy::{Execution, Signature, TriggerCounters};
+use crate::text::Untrusted;
 
 /// One execution: who works on it, what it has concluded, how far its counters are, and what it waits for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -121,7 +122,7 @@ pub struct State {
     pub context_tokens: Option<u64>,
     /// Why the last session could not go on, when it ended by an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_error: Option<String>,
+    pub last_error: Option<Untrusted>,
     /// What people are to be told; absent where an earlier program began it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outbox: Option<Outbox>,
@@ -425,12 +426,12 @@ pub struct FailedAttempt {
     /// The number of its start.
     pub attempt: u32,
     /// Why it failed, in one line.
-    pub reason: String,
+    pub reason: Untrusted,
 }
 
 impl fmt::Display for FailedAttempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "attempt {}: {}", self.attempt, self.reason)
+        write!(f, "attempt {}: {}", self.attempt, self.reason.line())
     }
 }
 
@@ -472,7 +473,7 @@ pub struct Undecided {
     /// The trigger to report when no counter explains the failure.
     pub trigger: EscalationTrigger,
     /// Why, in one line.
-    pub reason: String,
+    pub reason: Untrusted,
 }
 
 /// What was decided after a phase and has not happened yet, because the session died in between.
@@ -484,7 +485,7 @@ pub struct Due {
     /// What follows.
     pub next: super::NextAction,
     /// Why, in one line.
-    pub reason: String,
+    pub reason: Untrusted,
 }
 
 /// What the work looked like at one moment.
@@ -525,7 +526,7 @@ pub struct PendingEscalation {
     pub phase: Phase,
     /// What happened, in one line.
     #[serde(default)]
-    pub reason: String,
+    pub reason: Untrusted,
 }
 
 /// An answer that was given.

@@ -108,7 +108,7 @@ mod tests {
             phase,
             created_at: Timestamp::from_second(second).expect("in range"),
             exit_code,
-            summary: String::new(),
+            summary: crate::text::Untrusted::default(),
             decisions: Vec::new(),
             artifacts: Vec::new(),
             errors: Vec::new(),

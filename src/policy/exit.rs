@@ -76,7 +76,14 @@ impl StageOutcome {
     }
 
     fn odd(exit: PhaseExit, code: String, message: String) -> Self {
-        Self { exit, error: Some(PhaseError { code, message, recoverable: exit == PhaseExit::Retry }) }
+        Self {
+            exit,
+            error: Some(PhaseError {
+                code: code.into(),
+                message: message.into(),
+                recoverable: exit == PhaseExit::Retry,
+            }),
+        }
     }
 
     /// What to do, given how many retries of this phase were used and how many are allowed.
@@ -116,7 +123,7 @@ mod tests {
             (StageOutcome::overflowed(), PhaseExit::Blocked, Some("CONTEXT_OVERFLOW"), false),
         ] {
             assert_eq!(outcome.exit, exit, "{outcome:?}");
-            assert_eq!(outcome.error.as_ref().map(|error| error.code.as_str()), code, "{outcome:?}");
+            assert_eq!(outcome.error.as_ref().map(|error| error.code.raw()), code, "{outcome:?}");
             assert_eq!(outcome.error.is_some_and(|error| error.recoverable), recoverable);
         }
     }

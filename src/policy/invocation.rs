@@ -184,7 +184,8 @@ impl Class {
     pub fn consequence(&self, may_compact: bool, evidence: &str) -> Consequence {
         let failed = |exit: PhaseExit, code: &str, what: &str| {
             let message = if evidence.is_empty() { what.to_owned() } else { format!("{what}: {evidence}") };
-            let error = PhaseError { code: code.to_owned(), message, recoverable: exit == PhaseExit::Retry };
+            let error =
+                PhaseError { code: code.into(), message: message.into(), recoverable: exit == PhaseExit::Retry };
             Consequence::Conclude(StageOutcome { exit, error: Some(error) })
         };
         match self {
@@ -224,9 +225,9 @@ mod tests {
                     panic!("{class:?} concludes the attempt");
                 };
                 let error = outcome.error.expect("an end that is none of the contract's codes is named");
-                assert_eq!((outcome.exit, error.code.as_str()), (exit, code), "{class:?}");
+                assert_eq!((outcome.exit, error.code.raw()), (exit, code), "{class:?}");
                 assert_eq!(error.recoverable, exit == retry, "{class:?}");
-                assert!(error.message.ends_with(": why"), "{}", error.message);
+                assert!(error.message.raw().ends_with(": why"), "{:?}", error.message);
             }
         }
         let others = [

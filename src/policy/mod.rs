@@ -1,6 +1,6 @@
 //! Every rule that decides: what an exit means, how long to wait, when the context is too full, when to call a human.
 //!
-//! Level 1 of the house, and pure: no clock, no environment, no I/O, no waiting. What changes (time, counts, random
+//! Level 2 of the house, and pure: no clock, no environment, no I/O, no waiting. What changes (time, counts, random
 //! numbers) comes in as arguments, so each rule is a table in a test. The runner acts on the answers; the judge must
 //! not know them.
 

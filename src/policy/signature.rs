@@ -20,8 +20,8 @@ impl Signature {
     /// of the error output, less what differs from run to run.
     #[must_use]
     pub fn of(findings: &[Finding], errors: &[PhaseError], stderr: &str) -> Option<Self> {
-        let findings = sorted(findings.iter().map(|finding| finding.id.as_str()));
-        let errors = sorted(errors.iter().map(|error| error.code.as_str()));
+        let findings = sorted(findings.iter().map(|finding| finding.id.raw()));
+        let errors = sorted(errors.iter().map(|error| error.code.raw()));
         let text = match (findings.as_str(), errors.as_str()) {
             ("", "") => format!("stderr {}", last_line(stderr)?),
             ("", codes) => format!("errors {codes}"),
@@ -69,12 +69,12 @@ mod tests {
     use crate::contract::Severity;
 
     fn finding(id: &str) -> Finding {
-        let (category, description) = ("security".to_owned(), format!("about {id}"));
-        Finding { id: id.to_owned(), severity: Severity::High, category, description }
+        let (category, description) = ("security".into(), format!("about {id}").into());
+        Finding { id: id.into(), severity: Severity::High, category, description }
     }
 
     fn error(code: &str) -> PhaseError {
-        PhaseError { code: code.to_owned(), message: "why".to_owned(), recoverable: true }
+        PhaseError { code: code.into(), message: "why".into(), recoverable: true }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::conform::judge::Outcome;
 use crate::conform::score::{CaseReport, ConformanceReport, RuntimeReport};
 use crate::conform::spec::ProfileName;
 use crate::diag::render::annotation;
+use crate::text::plain;
 
 /// One command a line; nothing where everything was kept.
 #[must_use]
@@ -17,7 +18,7 @@ pub fn github(report: &ConformanceReport) -> String {
 fn of(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
     let file = manifest(report.profile, runtime);
     if let Some(problem) = &runtime.problem {
-        return annotation("error", &file, &format!("{} could not run", runtime.runtime), problem);
+        return annotation("error", &file, &format!("{} could not run", runtime.runtime), &problem.line());
     }
     runtime.cases().map(|(clause, case)| one(report, runtime, &clause.id, case, &file)).collect()
 }
@@ -30,7 +31,7 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport, clause: &str, case: 
     };
     let title = format!("{clause} {}: {} ({})", case.outcome, case.title, runtime.runtime);
     let message = match report.clause(clause) {
-        Some(clause) => anstream::adapter::strip_str(&red(runtime, clause, case, report.seed)).to_string(),
+        Some(clause) => plain(&red(runtime, clause, case, report.seed)),
         None => case.title.clone(),
     };
     annotation(severity, file, &title, message.trim_end())

@@ -12,6 +12,7 @@ use super::terminal::red;
 use crate::conform::judge::{Check, Outcome};
 use crate::conform::score::{CaseReport, ClauseReport, ConformanceReport, RuntimeReport};
 use crate::conform::spec::{Column, Reason};
+use crate::text::plain;
 
 /// The XML.
 ///
@@ -22,7 +23,7 @@ pub fn junit(report: &ConformanceReport) -> String {
     let mut all = Report::new("loa-conform");
     for runtime in &report.runtimes {
         if let Some(problem) = &runtime.problem {
-            all.add_test_suite(not_started(runtime, problem));
+            all.add_test_suite(not_started(runtime, &problem.line()));
         }
         for column in Column::ALL {
             let clauses: Vec<&ClauseReport> = runtime.clauses.iter().filter(|it| it.column == *column).collect();
@@ -88,7 +89,7 @@ fn status(
     status.set_type(telling.map_or(case.outcome.as_str(), |check| check.reason.as_str()));
     if let Some(clause) = report.clause(&clause.id).filter(|_| !case.outcome.is_green()) {
         let block = red(runtime, clause, case, report.seed);
-        status.set_description(anstream::adapter::strip_str(&block).to_string());
+        status.set_description(plain(&block));
     }
     status
 }

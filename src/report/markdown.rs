@@ -3,6 +3,7 @@
 use super::table::{self, put};
 use crate::conform::score::{ConformanceReport, RuntimeReport};
 use crate::conform::spec::ProfileName;
+use crate::text::{fenced, line, markdown as markdown_of};
 
 /// The names of the tables that a README holds, between `<!-- loa:NAME -->` and `<!-- /loa:NAME -->`; the last one only
 /// where agents were measured.
@@ -12,7 +13,7 @@ pub const README_BLOCKS: [&str; 3] = ["claims", "matrix", "agents"];
 #[must_use]
 pub fn markdown(report: &ConformanceReport) -> String {
     let mut text = format!("# Conformance report\n\n{}\n", provenance(report));
-    text.extend(table::warnings(report).iter().map(|warning| format!("\n**{}**\n", escaped(warning))));
+    text.extend(table::warnings(report).iter().map(|warning| format!("\n**{}**\n", markdown_of(warning))));
     if !report.claims.is_empty() {
         let claims = rows(&table::claims(report));
         put(&mut text, format_args!("\n## Claimed and measured\n\n{claims}\n{}.\n", table::CLAIMS_LEGEND));
@@ -44,7 +45,9 @@ pub fn readme_block(report: &ConformanceReport, agents: &[ConformanceReport], na
 /// Why rows could not run, an item each.
 fn problems(reports: &[ConformanceReport]) -> String {
     let rows = reports.iter().flat_map(|report| &report.runtimes);
-    let items = rows.filter_map(|row| Some(format!("- {} could not run: {}\n", row.runtime, row.problem.as_ref()?)));
+    let items = rows.filter_map(|row| {
+        Some(format!("- {} could not run: {}\n", markdown_of(&row.runtime), row.problem.as_ref()?.markdown()))
+    });
     let items: String = items.collect();
     if items.is_empty() { items } else { items + "\n" }
 }
@@ -71,12 +74,12 @@ pub fn readme(text: &str, report: &ConformanceReport, agents: &[ConformanceRepor
 
 pub(super) fn provenance(report: &ConformanceReport) -> String {
     format!(
-        "{}; levels and readings are ours. Suite `{:.12}`, seed {}, judge {}, {}, {}.",
-        report.edition,
-        report.suite,
+        "{}; levels and readings are ours. Suite {}, seed {}, judge {}, {}, {}.",
+        markdown_of(&report.edition),
+        code(&report.suite),
         report.seed,
-        report.judge,
-        report.host,
+        markdown_of(&report.judge),
+        markdown_of(&report.host.to_string()),
         report.date.strftime("%Y-%m-%d"),
     )
 }
@@ -87,22 +90,28 @@ fn definitions(report: &ConformanceReport) -> String {
 }
 
 fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
-    let mut text = format!("\n## {}\n\n", runtime.runtime);
+    let mut text = format!("\n## {}\n\n", markdown_of(&runtime.runtime));
     if let Some(problem) = &runtime.problem {
-        put(&mut text, format_args!("Could not run: {}\n", escaped(problem)));
+        put(&mut text, format_args!("Could not run: {}\n", problem.markdown()));
         return text;
     }
     let program = runtime.program.as_deref().unwrap_or("unknown");
     put(
         &mut text,
-        format_args!("{}; program `{program:.12}`, manifest `{:.12}`.\n", table::version(runtime), runtime.manifest),
+        format_args!(
+            "{}; program {}, manifest {}.\n",
+            markdown_of(&table::version(runtime)),
+            code(program),
+            code(&runtime.manifest)
+        ),
     );
     put(&mut text, format_args!("Cases: {}.\n\n", table::tally(runtime)));
     for it in table::attested(runtime) {
-        put(&mut text, format_args!("Attested, not measured: {}.\n\n", escaped(&it)));
+        put(&mut text, format_args!("Attested, not measured: {}.\n\n", markdown_of(&it)));
     }
     for it in table::checklist(report, runtime) {
-        put(&mut text, format_args!("- {it}\n"));
+        let (tick, words) = it.split_at("[x] ".len());
+        put(&mut text, format_args!("- {tick}{}\n", markdown_of(words)));
     }
     text.push_str(&settings(runtime));
     let mut clauses = vec![["Clause", "Level", "Outcome", "Case", "Expected", "Observed"].map(str::to_owned).to_vec()];
@@ -121,14 +130,14 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
     }
     put(&mut text, format_args!("\n{}", rows(&clauses)));
     for (_, case) in runtime.cases().filter(|(_, case)| !case.commands.is_empty() && !case.outcome.is_green()) {
-        put(&mut text, format_args!("\n### {} {}, by hand\n\n", case.outcome, case.id));
-        text.extend(case.settings.iter().map(|it| format!("- turned: {}\n", escaped(&table::setting(it)))));
-        text.push_str("\n```text\n");
+        put(&mut text, format_args!("\n### {} {}, by hand\n\n", case.outcome, markdown_of(&case.id)));
+        text.extend(case.settings.iter().map(|it| format!("- turned: {}\n", markdown_of(&table::setting(it)))));
+        let mut lines = String::new();
         for it in &case.commands {
-            put(&mut text, format_args!("{}\n  {}\n", table::command_line(it), table::ending(it)));
-            text.extend(it.requests.iter().map(|request| format!("  the model, {request}\n")));
+            put(&mut lines, format_args!("{}\n  {}\n", table::command_line(it), line(&table::ending(it))));
+            lines.extend(it.requests.iter().map(|request| format!("  the model, {}\n", line(request))));
         }
-        text.push_str("```\n");
+        put(&mut text, format_args!("\n{}\n", fenced(&lines)));
     }
     text
 }
@@ -136,7 +145,7 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
 /// What of a candidate differs from its makers' defaults, and what could not be seen of it.
 fn settings(runtime: &RuntimeReport) -> String {
     let list = |title: &str, items: &[String]| {
-        let items = items.iter().fold(String::new(), |text, it| text + "- " + &escaped(it) + "\n");
+        let items = items.iter().fold(String::new(), |text, it| text + "- " + &markdown_of(it) + "\n");
         if items.is_empty() { items } else { format!("{title}:\n\n{items}\n") }
     };
     let settings: Vec<String> = runtime.settings.iter().map(table::setting).collect();
@@ -146,18 +155,19 @@ fn settings(runtime: &RuntimeReport) -> String {
 
 /// Rows as a table; the first is its head.
 pub(super) fn rows(rows: &[Vec<String>]) -> String {
-    let line = |row: &Vec<String>| {
-        let cells: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
+    let written = |row: &Vec<String>| {
+        let cells: Vec<String> = row.iter().map(|cell| markdown_of(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
     };
-    let mut text: String = rows.iter().take(1).map(line).collect();
+    let mut text: String = rows.iter().take(1).map(written).collect();
     let rule = rows.first().map(|row| format!("|{}\n", "---|".repeat(row.len())));
     text.push_str(&rule.unwrap_or_default());
-    text.extend(rows.iter().skip(1).map(line));
+    text.extend(rows.iter().skip(1).map(written));
     text
 }
 
-/// A text that stays within its cell.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
+/// The beginning of a digest, as code.
+fn code(digest: &str) -> String {
+    let plain: String = digest.chars().filter(char::is_ascii_alphanumeric).take(12).collect();
+    format!("`{plain}`")
 }

@@ -1,10 +1,11 @@
 //! The report for the summary page of a CI job: short, with every red, in Markdown. GitHub refuses one of more than a megabyte.
 
-use super::markdown::{escaped, provenance, rows};
+use super::markdown::{provenance, rows};
 use super::table::{self, put};
 use super::terminal::red;
 use crate::conform::judge::Outcome;
 use crate::conform::score::{ConformanceReport, RuntimeReport};
+use crate::text::{fenced, line, markdown, plain, xml};
 
 /// How many reds of a runtime are told in full.
 const TOLD: usize = 20;
@@ -14,7 +15,7 @@ const TOLD: usize = 20;
 pub fn summary(report: &ConformanceReport) -> String {
     let mut text = format!("## Conformance, {} profile\n\n{}\n", report.profile, rows(&table::matrix(report)));
     for warning in table::warnings(report) {
-        put(&mut text, format_args!("**{warning}**\n\n"));
+        put(&mut text, format_args!("**{}**\n\n", markdown(&warning)));
     }
     for runtime in &report.runtimes {
         text.push_str(&one(report, runtime));
@@ -24,9 +25,9 @@ pub fn summary(report: &ConformanceReport) -> String {
 }
 
 fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
-    let name = escaped(&runtime.runtime);
+    let name = markdown(&runtime.runtime);
     if let Some(problem) = &runtime.problem {
-        return format!("**{name}** could not run: {}\n\n", escaped(problem));
+        return format!("**{name}** could not run: {}\n\n", problem.markdown());
     }
     let boxes = table::boxes(report, runtime).map(|boxes| format!("; {boxes}")).unwrap_or_default();
     let mut text = format!("**{name}**: {}{boxes}.\n\n", table::tally(runtime));
@@ -35,13 +36,9 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
     for (clause, case) in reds.iter().take(TOLD) {
         let title = format!("{} {}: {}", case.outcome, clause.id, case.title);
         let clause = report.clause(&clause.id);
-        let block =
-            clause.map(|clause| anstream::adapter::strip_str(&red(runtime, clause, case, report.seed)).to_string());
-        let block = block.unwrap_or_default().replace("```", "'''");
-        put(
-            &mut text,
-            format_args!("<details><summary>{}</summary>\n\n```text\n{block}```\n\n</details>\n\n", escaped(&title)),
-        );
+        let block = clause.map(|clause| plain(&red(runtime, clause, case, report.seed))).unwrap_or_default();
+        let (title, block) = (xml(&line(&title)), fenced(&block));
+        put(&mut text, format_args!("<details><summary>{title}</summary>\n\n{block}\n\n</details>\n\n"));
     }
     if reds.len() > TOLD {
         put(&mut text, format_args!("… and {} more, in the report.\n\n", reds.len() - TOLD));

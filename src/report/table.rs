@@ -7,6 +7,7 @@ use crate::conform::judge::{Check, Outcome};
 use crate::conform::observe::CommandReport;
 use crate::conform::score::{CaseReport, ClauseReport, ConformanceReport, RuntimeReport};
 use crate::conform::spec::{Claim, Clause, Column, Plot, ProfileName, Reason, SettingReport};
+use crate::text::{Untrusted, line, shell_word};
 
 /// Adds to a text.
 pub(super) fn put(text: &mut String, arguments: fmt::Arguments<'_>) {
@@ -77,7 +78,7 @@ pub(super) fn agents(reports: &[ConformanceReport]) -> Vec<Vec<String>> {
     for report in reports {
         let day = report.date.strftime("%Y-%m-%d").to_string();
         rows.extend(report.runtimes.iter().map(|agent| {
-            let who = [agent.runtime.clone(), version(agent).to_owned(), day.clone()];
+            let who = [agent.runtime.clone(), version(agent), day.clone()];
             who.into_iter().chain(cells(report, agent)).collect()
         }));
     }
@@ -111,10 +112,13 @@ pub(super) fn command_line(it: &CommandReport) -> String {
 /// A word of a shell; what the judge named by a variable stays one.
 fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%$".contains(c);
+    let text = line(text);
     if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
+        return text;
     }
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('`', "\\`"))
+    // A variable is filled in, and no command.
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('`', "\\`").replace("$(", "\\$(");
+    format!("\"{escaped}\"")
 }
 
 /// How it ended, and what was done to it before.
@@ -133,8 +137,8 @@ pub(super) fn tally(runtime: &RuntimeReport) -> String {
 }
 
 /// A program that cannot be named by its version is named so.
-pub(super) fn version(runtime: &RuntimeReport) -> &str {
-    runtime.version.as_deref().unwrap_or("version unknown")
+pub(super) fn version(runtime: &RuntimeReport) -> String {
+    runtime.version.as_ref().map_or_else(|| "version unknown".to_owned(), Untrusted::line)
 }
 
 /// The checklist, a box a line.
@@ -230,7 +234,7 @@ pub(super) fn why(check: &Check) -> String {
 
 /// What to type to see a red again. A story is told alone.
 pub(super) fn next(runtime: &RuntimeReport, column: Column, case: &CaseReport, seed: u64) -> String {
-    let asked = word(runtime.path.as_ref().unwrap_or(&runtime.runtime));
+    let asked = shell_word(&line(runtime.path.as_ref().unwrap_or(&runtime.runtime)));
     let mut red = case.checks.iter().filter(|check| !check.outcome.is_green());
     match red.find_map(|check| Plot::number(check.place.case.as_deref()?)) {
         Some(story) => format!("loa-conform explore {asked} --seed {seed} --story {story}"),

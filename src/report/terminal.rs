@@ -7,6 +7,7 @@ use super::table::{self, put};
 use crate::conform::judge::{Check, Outcome};
 use crate::conform::score::{CaseReport, ConformanceReport, RuntimeReport};
 use crate::conform::spec::{Claim, Clause, TimeMethod};
+use crate::text::line as one_line;
 
 const BOLD: Style = Style::new().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -43,19 +44,19 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
     if runtime.problem.is_some() {
         return text;
     }
-    let name = &runtime.runtime;
+    let name = &one_line(&runtime.runtime);
     let boxes = table::checklist(report, runtime);
     if !boxes.is_empty() {
         let checklist = format!("  {}\n", boxes.join("\n  "));
         section(&mut text, &format!("Implementation Checklist of {name}"), &checklist, CHECKLIST_LEGEND);
     }
     if !runtime.settings.is_empty() {
-        let settings: Vec<String> = runtime.settings.iter().map(table::setting).collect();
+        let settings: Vec<String> = runtime.settings.iter().map(|it| one_line(&table::setting(it))).collect();
         let settings = format!("  {}\n", settings.join("\n  "));
         section(&mut text, &format!("What differs from the defaults of {name}'s makers, in every case"), &settings, "");
     }
     if !runtime.unseen.is_empty() {
-        let unseen = format!("  {}\n", runtime.unseen.join("\n  "));
+        let unseen = format!("  {}\n", runtime.unseen.iter().map(|it| one_line(it)).collect::<Vec<_>>().join("\n  "));
         section(&mut text, "What the judge could not see here", &unseen, "");
     }
     for (clause, case) in runtime.cases().filter(|(_, case)| is_red(case)) {
@@ -65,13 +66,16 @@ fn one(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
         }
     }
     let kept = runtime.cases().filter(|(_, case)| !is_red(case));
-    let kept: String = kept.filter_map(|(_, case)| Some(format!("  {}: {}\n", case.id, case.kept.as_ref()?))).collect();
+    let kept: String = kept
+        .filter_map(|(_, case)| Some(format!("  {}: {}\n", one_line(&case.id), one_line(case.kept.as_ref()?))))
+        .collect();
     if !kept.is_empty() {
         section(&mut text, "Kept folders of cases that are not red", &kept, "");
     }
     let unjudged = table::unjudged(runtime);
     if !unjudged.is_empty() {
-        let rows = unjudged.iter().map(|(count, outcome, cause)| format!("  {count:3} {outcome}: {cause}\n"));
+        let rows =
+            unjudged.iter().map(|(count, outcome, cause)| format!("  {count:3} {outcome}: {}\n", one_line(cause)));
         section(&mut text, &format!("Cases of {name} that judge nothing, and why"), &rows.collect::<String>(), "");
     }
     let alone: Vec<&str> = runtime.clauses.iter().filter(|it| it.carried_alone().is_some()).map(|it| &*it.id).collect();
@@ -114,16 +118,16 @@ fn textwrap(sentence: &str) -> String {
 
 /// What one runtime is, in a few lines.
 fn line(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
-    let name = &runtime.runtime;
+    let name = one_line(&runtime.runtime);
     let mut text = if let Some(problem) = &runtime.problem {
-        format!("{BOLD}{name}{BOLD:#}: could not run: {problem}\n")
+        format!("{BOLD}{name}{BOLD:#}: could not run: {}\n", problem.line())
     } else {
         let (version, tally) = (table::version(runtime), table::tally(runtime));
         let boxes = table::boxes(report, runtime).map(|boxes| format!("{boxes}; ")).unwrap_or_default();
         format!("{BOLD}{name}{BOLD:#} ({version}): {boxes}cases: {tally}\n")
     };
     for it in table::attested(runtime) {
-        put(&mut text, format_args!("  attested, not measured: {it}\n"));
+        put(&mut text, format_args!("  attested, not measured: {}\n", one_line(&it)));
     }
     text
 }
@@ -131,20 +135,26 @@ fn line(report: &ConformanceReport, runtime: &RuntimeReport) -> String {
 fn footer(report: &ConformanceReport) -> String {
     let mut text = format!(
         "{DIM}{}; levels and readings are ours. Suite {:.12}, seed {}, judge {}, {} with {} cores, {:.0}{DIM:#}\n",
-        report.edition, report.suite, report.seed, report.judge, report.host, report.host.cores, report.date,
+        one_line(&report.edition),
+        one_line(&report.suite),
+        report.seed,
+        one_line(&report.judge),
+        one_line(&report.host.to_string()),
+        report.host.cores,
+        report.date,
     );
     if let Some(load) = &report.load {
         put(&mut text, format_args!("{DIM}the machine meanwhile: {load}{DIM:#}\n"));
     }
-    text.extend(table::warnings(report).iter().map(|warning| format!("{warning}\n")));
+    text.extend(table::warnings(report).iter().map(|warning| one_line(warning) + "\n"));
     text
 }
 
 /// A red: the clause, its readings, expected and observed with place and time, and what to do next.
 #[must_use]
 pub fn red(runtime: &RuntimeReport, clause: &Clause, case: &CaseReport, seed: u64) -> String {
-    let name = &runtime.runtime;
-    let mut text = format!("{RED}{}{RED:#} {} {name}: {}\n", case.outcome, case.id, case.title);
+    let [name, id, title] = [&runtime.runtime, &case.id, &case.title].map(|it| one_line(it));
+    let mut text = format!("{RED}{}{RED:#} {id} {name}: {title}\n", case.outcome);
     put(&mut text, format_args!("  {} {} ({})\n", clause.level, clause.id, clause.sections.join(", ")));
     put(&mut text, format_args!("  {}\n", clause.text));
     for reading in &clause.readings {
@@ -158,15 +168,15 @@ pub fn red(runtime: &RuntimeReport, clause: &Clause, case: &CaseReport, seed: u6
         text.push_str("    time was scaled by the manifest's knobs\n");
     }
     for it in &case.settings {
-        put(&mut text, format_args!("  turned: {}\n", table::setting(it)));
+        put(&mut text, format_args!("  turned: {}\n", one_line(&table::setting(it))));
     }
     for it in &case.commands {
         put(&mut text, format_args!("  done: {}\n", table::command_line(it)));
-        put(&mut text, format_args!("    {}\n", table::ending(it)));
-        text.extend(it.requests.iter().map(|request| format!("    the model, {request}\n")));
+        put(&mut text, format_args!("    {}\n", one_line(&table::ending(it))));
+        text.extend(it.requests.iter().map(|request| format!("    the model, {}\n", one_line(request))));
     }
     if let Some(kept) = &case.kept {
-        put(&mut text, format_args!("  kept: {kept}\n"));
+        put(&mut text, format_args!("  kept: {}\n", one_line(kept)));
     }
     put(&mut text, format_args!("  next: {}\n", table::next(runtime, clause.column, case, seed)));
     if !case.commands.is_empty() {
@@ -179,8 +189,9 @@ pub fn red(runtime: &RuntimeReport, clause: &Clause, case: &CaseReport, seed: u6
 }
 
 fn contradiction(check: &Check) -> String {
-    let mut text = format!("    expected: {}\n    observed: {}\n", check.expected, check.observed);
-    let place = check.place.to_string();
+    let mut text =
+        format!("    expected: {}\n    observed: {}\n", one_line(&check.expected), one_line(&check.observed));
+    let place = one_line(&check.place.to_string());
     if !place.is_empty() {
         put(&mut text, format_args!("    where:    {place}\n"));
     }
@@ -190,6 +201,7 @@ fn contradiction(check: &Check) -> String {
 
 /// Rows as a grid whose columns are as wide as their widest line; the parts of a cell stand one below the other.
 fn grid(rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
     let parts: Vec<Vec<Vec<&str>>> =
         rows.iter().map(|row| row.iter().map(|cell| cell.split(", ").collect()).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();

@@ -75,7 +75,7 @@ fn with_a_missing_program() -> ConformanceReport {
     let mut report = report();
     let mut missing = report.runtimes[0].clone();
     "gone".clone_into(&mut missing.runtime);
-    missing.problem = Some("there is no program <gone>".to_owned());
+    missing.problem = Some("there is no program <gone>".into());
     missing.cells.clear();
     missing.clauses.clear();
     report.runtimes.push(missing);
@@ -83,7 +83,7 @@ fn with_a_missing_program() -> ConformanceReport {
 }
 
 fn plain(text: &str) -> String {
-    anstream::adapter::strip_str(text).to_string()
+    crate::text::plain(text)
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn the_agents_have_a_table_of_their_own_in_the_readme() {
     assert!(!written[..written.len() - block.len()].contains("Exit Status"), "the profiles share a table");
     assert!(!block.contains("could not run:"), "{block}");
     let mut without = agents();
-    without.runtimes[0].problem = Some("nobody has it".to_owned());
+    without.runtimes[0].problem = Some("nobody has it".into());
     let written = readme(&text, &report(), &[without]).expect("all blocks are there");
     assert!(written.contains("| could not run |") && written.contains("\n- mine could not run: nobody has it\n"));
 }

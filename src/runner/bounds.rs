@@ -87,7 +87,7 @@ impl Bounds {
 /// The values of the variables that the configuration names and of those that hold keys, here and in the environments that
 /// it gives to phases; of every variable that it gives to an agent alone, and what receivers of messages are reached by.
 fn redactor(settings: &Settings, credentials: &[String], workspace: &Path) -> Redactor {
-    let names: Vec<&String> = settings.redacted().iter().chain(credentials).collect();
+    let names: Vec<&String> = settings.redacted().iter().chain(credentials).chain(&settings.notify().env).collect();
     let own = names.iter().filter_map(|name| Some(((*name).clone(), env::var(name)?)));
     let phases = Phase::ALL.iter().flat_map(|phase| settings.phase(*phase).env);
     let phases = phases.filter(|(name, _)| names.contains(&name));

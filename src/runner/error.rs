@@ -128,7 +128,9 @@ fn was_answered(answer: Option<&(ResolutionAction, Timestamp)>) -> String {
 fn waits_now(waits: Option<&(String, PendingEscalation)>) -> String {
     waits.map_or_else(
         || "no call waits now".to_owned(),
-        |(id, call)| format!("the call that waits now is {id}, {} in {}: {}", call.trigger, call.phase, call.reason),
+        |(id, call)| {
+            format!("the call that waits now is {id}, {} in {}: {}", call.trigger, call.phase, call.reason.line())
+        },
     )
 }
 

@@ -1,6 +1,6 @@
 //! The engine (Exit Code Handling; Checkpoint Operations; Context Signals; Escalation Protocol).
 //!
-//! Level 4 of the house, in rooms that name only those before them:
+//! Level 5 of the house, in rooms that name only those before them:
 //!
 //! - `session` is a name for each lifetime of a process, `operator` who operates; `plan`, `selection` and `bounds` are what
 //!   an execution is given, `weaker` is what a changed one asks less of it, `error` is why it cannot go on; `scripts` are what
@@ -58,8 +58,8 @@ pub use human::{
     resolve, state, status, stay_until_told,
 };
 pub use notify::{
-    Answering, Call, Delivered, Deliverer, Difference, Morning, Outcome, Undelivered, carried, due, next_try,
-    shell_word, tried, undelivered,
+    Answering, Call, Delivered, Deliverer, Difference, Morning, Outcome, Undelivered, carried, due, next_try, tried,
+    undelivered,
 };
 pub use plan::{AgentWork, Plan, Stage, Work};
 pub use plan_error::PlanError;

@@ -10,6 +10,8 @@ use crate::events::News;
 pub struct Notification {
     /// Each of them; no two have one name.
     pub receivers: Vec<Receiver>,
+    /// Variables of our environment that their programs are given besides the usual ones.
+    pub given: Vec<String>,
     /// How long a run that has ended goes on trying.
     pub patience: Duration,
     /// What a command line begins with that reaches the run from a person's shell, where the configuration says so.
@@ -88,12 +90,17 @@ impl From<&Settings> for Notification {
             let on = one.on.clone().unwrap_or_else(ends);
             receivers.extend(means(one).map(|means| Receiver { name, on, time, means }));
         }
-        Self { receivers, patience: patience(section), answer_with: section.answer_with.clone() }
+        Self {
+            receivers,
+            given: section.env.clone(),
+            patience: patience(section),
+            answer_with: section.answer_with.clone(),
+        }
     }
 }
 
 impl Notification {
-    /// The environment variables in which addresses and tokens of receivers are looked up.
+    /// The environment variables in which addresses and tokens of receivers are looked up, and those that their programs are given.
     #[must_use]
     pub fn variables(&self) -> Vec<String> {
         let secrets = self.receivers.iter().flat_map(|receiver| match &receiver.means {
@@ -102,7 +109,7 @@ impl Notification {
             Means::Command(_) | Means::Email { .. } => Vec::new(),
         });
         let name = |secret: &Secret| if let Secret::Env(name) = secret { Some(name.clone()) } else { None };
-        secrets.flatten().filter_map(name).collect()
+        secrets.flatten().filter_map(name).chain(self.given.iter().cloned()).collect()
     }
 }
 

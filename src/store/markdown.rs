@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::contract::{EscalationReport, PhaseStatus};
 use crate::draw::moment;
+use crate::text::{Untrusted, line};
 
 /// The report as a page: what happened, what to do, and the facts behind it.
 pub(super) fn markdown(report: &EscalationReport) -> String {
@@ -23,9 +24,9 @@ fn write_page(page: &mut String, report: &EscalationReport) -> std::fmt::Result 
         ("Time", moment(report.timestamp)),
         ("Remediation loops", report.context.remediation_attempts.to_string()),
     ] {
-        writeln!(page, "- {name}: `{value}`")?;
+        writeln!(page, "- {name}: `{}`", line(&value).replace('`', "'"))?;
     }
-    section(page, "What to try", report.context.suggested_actions.iter().map(|action| line(action)))?;
+    section(page, "What to try", report.context.suggested_actions.iter().map(Untrusted::markdown))?;
     writeln!(page, "\n## Phases\n\n| phase | status | exit |\n|---|---|---|")?;
     for PhaseStatus { phase, status, exit_code } in &report.state.phases {
         let exit = exit_code.map_or_else(String::new, |exit| exit.code().to_string());
@@ -35,20 +36,27 @@ fn write_page(page: &mut String, report: &EscalationReport) -> std::fmt::Result 
     section(
         page,
         "Findings that remain",
-        findings.iter().map(|f| line(&format!("{} ({}, {}): {}", f.id, f.severity, f.category, f.description))),
+        findings.iter().map(|it| {
+            let [id, category, description] = [&it.id, &it.category, &it.description].map(Untrusted::markdown);
+            format!("{id} ({}, {category}): {description}", it.severity)
+        }),
     )?;
     let decisions = &report.context.last_decisions;
     section(
         page,
         "Last decisions",
-        decisions.iter().map(|d| line(&format!("{}: {} Because: {}", d.id, d.description, d.reasoning))),
+        decisions.iter().map(|it| {
+            let [id, description, reasoning] = [&it.id, &it.description, &it.reasoning].map(Untrusted::markdown);
+            format!("{id}: {description} Because: {reasoning}")
+        }),
     )?;
     if let Some(checkpoint) = &report.state.last_checkpoint {
         writeln!(page, "\n## Last checkpoint\n")?;
         let (phase, exit) = (checkpoint.phase, checkpoint.exit_code.code());
-        writeln!(page, "`{phase}`, exit {exit}, {}: {}", moment(checkpoint.created_at), line(&checkpoint.summary))?;
+        writeln!(page, "`{phase}`, exit {exit}, {}: {}", moment(checkpoint.created_at), checkpoint.summary.line())?;
+        writeln!(page, "`{phase}`, exit {exit}, {}: {}", checkpoint.created_at, checkpoint.summary.markdown())?;
         for error in &checkpoint.errors {
-            writeln!(page, "- `{}`: {}", error.code, line(&error.message))?;
+            writeln!(page, "- {}: {}", error.code.markdown(), error.message.markdown())?;
         }
     }
     Ok(())
@@ -60,9 +68,4 @@ fn section(page: &mut String, title: &str, items: impl ExactSizeIterator<Item = 
     }
     writeln!(page, "\n## {title}\n")?;
     items.into_iter().try_for_each(|item| writeln!(page, "- {item}"))
-}
-
-/// Text from a stage as one line, so that it cannot break the page's structure.
-fn line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

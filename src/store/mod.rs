@@ -1,6 +1,6 @@
 //! What survives: the journal of every execution, and its projections in the workspace.
 //!
-//! Level 3 of the house. [`RunStore`] is the port: one owner at a time, events appended under its epoch, nothing else is
+//! Level 4 of the house. [`RunStore`] is the port: one owner at a time, events appended under its epoch, nothing else is
 //! true. `journal` is the owner's hand on it; `file/` is the store of one machine, and `place` says where that lies.
 //! Projections are copies for people, tools and phases: `checkpoint`, `context_state`, `escalation` and `operator` are the
 //! documents of the contract, `projection` compares what is on disk with the journal and writes it again. `layout` names
@@ -48,7 +48,7 @@ pub use operator::write_operator;
 pub use place::{Basis, Place};
 pub use projection::{Mismatch, compare, found_checkpoints, project_all, remove_unfinished};
 
-pub use tail::{Writer, clean, tail};
+pub use tail::{Writer, tail};
 
 pub use room::{make_folder, make_room, make_room_for_folders, put_aside, was_put_aside};
 

@@ -175,7 +175,7 @@ mod tests {
             phase,
             created_at: Timestamp::from_second(1_769_868_000).expect("in range"),
             exit_code: PhaseExit::Success,
-            summary: summary.to_owned(),
+            summary: summary.into(),
             decisions: Vec::new(),
             artifacts: Vec::new(),
             errors: Vec::new(),

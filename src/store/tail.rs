@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::diag::render::visible;
 use crate::policy::Redactor;
 use crate::system::files;
+use crate::text::{cut, last_written};
 
 /// How much of a log is read.
 const WINDOW: u64 = 64 * 1024;
@@ -40,7 +40,8 @@ fn last_lines(text: &str, is_cut: bool, most: usize, (writer, redactor): (Writer
         Writer::Program => text,
         Writer::Agent => in_words(&text),
     };
-    let lines: Vec<String> = text.lines().map(|line| clean(line, LONGEST)).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<String> =
+        text.lines().map(|line| cut(last_written(line), LONGEST)).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(most)..].to_vec()
 }
 
@@ -105,41 +106,9 @@ fn collect(value: &Value, words: &mut Vec<String>) {
     words.retain(|word| !word.is_empty());
 }
 
-/// A line as a person would have seen it: what was written over is gone, and so is what moves a cursor, rings, or turns
-/// the direction of reading.
-#[must_use]
-pub fn clean(line: &str, longest: usize) -> String {
-    let plain = anstream::adapter::strip_str(line).to_string();
-    let seen = plain.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
-    let text = visible(seen);
-    let text = text.trim_end();
-    if text.chars().count() <= longest {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(longest - 1).collect();
-    format!("{kept}…")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_is_what_a_person_would_have_seen() {
-        for (written, seen) in [
-            ("plain", "plain"),
-            ("\u{1b}[31mred\u{1b}[0m", "red"),
-            ("10 %\r50 %\r100 %", "100 %"),
-            ("windows\r", "windows"),
-            ("a\tb\u{7}\u{8}", "a b"),
-            ("\u{1b}]0;title\u{7}shown", "shown"),
-            ("abc\u{202e}fed", "abcfed"),
-            ("   ", ""),
-        ] {
-            assert_eq!(clean(written, 100), seen, "{written:?}");
-        }
-        assert_eq!(clean("123456", 5), "1234…");
-    }
 
     #[test]
     fn an_agents_events_are_shown_as_what_was_said_and_done() {

@@ -38,6 +38,52 @@ pub fn vars() -> BTreeMap<String, String> {
     std::env::vars_os().filter_map(|(name, value)| Some((utf8(name)?, utf8(value)?))).collect()
 }
 
+/// What a program that helps us needs of our environment, such as git or one that tells people: where programs and files are,
+/// who the user is, how people read, and the user's own agents for keys and desktops. Whatever else we were started with, keys
+/// of agents among it, is none of its business.
+const FOR_HELPERS: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "LANG",
+    "LANGUAGE",
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "GPG_TTY",
+    "GNUPGHOME",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "LOA_RUN_STATE",
+];
+
+fn is_for_helpers(name: &str) -> bool {
+    FOR_HELPERS.contains(&name) || ["LC_", "XDG_"].iter().any(|beginning| name.starts_with(beginning))
+}
+
+/// The part of our environment that a helper is given.
+pub(in crate::system) fn for_helpers() -> BTreeMap<OsString, OsString> {
+    let mut given = all();
+    given.retain(|name, _| name.to_str().is_some_and(is_for_helpers));
+    given.extend(search_path().map(|path| ("PATH".into(), path.into())));
+    given
+}
+
 /// Every variable that this process was started with.
 pub(in crate::system) fn all() -> BTreeMap<OsString, OsString> {
     std::env::vars_os().collect()
@@ -99,4 +145,27 @@ pub fn is_closed_terminal(error: &io::Error) -> bool {
     let failed = error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error());
     let output = || io::stdout().as_fd().try_clone_to_owned().and_then(|output| File::from(output).metadata());
     failed && output().is_ok_and(|data| data.file_type().is_char_device())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_helper_is_given_no_key_of_an_agent() {
+        for name in ["PATH", "HOME", "LC_ALL", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "https_proxy"] {
+            assert!(is_for_helpers(name), "{name}");
+        }
+        for name in [
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+            "GITHUB_TOKEN",
+            "AWS_SECRET_ACCESS_KEY",
+            "GIT_DIR",
+            "LD_PRELOAD",
+            "",
+        ] {
+            assert!(!is_for_helpers(name), "{name}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The only door to the host: clock, environment, ids, files, locks, processes, git.
 //!
-//! Level 0 of the house: everything above asks here, so that a decision never reads a clock and a write never forgets
+//! Level 1 of the house: everything above asks here, so that a decision never reads a clock and a write never forgets
 //! to reach the disk. It knows nothing of the contract. Clippy refuses the host's own functions everywhere else.
 
 pub mod beneath;

@@ -44,7 +44,7 @@ impl ServiceManager {
     /// Says in one line what we do.
     pub fn status(&self, line: &str) {
         if self.to.is_some() {
-            self.send(&format!("STATUS={}", line.replace(char::is_control, " ")));
+            self.send(&format!("STATUS={}", crate::text::line(line)));
         }
     }
 

@@ -127,7 +127,7 @@ fn told(event: &Event) -> Option<String> {
         Event::AttemptEnded { phase, attempt, exit, .. } => format!("{phase} ends, {attempt}: {exit:?}"),
         Event::BackedOff { phase, attempt, delay_ms, .. } => format!("{phase} pauses before {attempt}: {delay_ms} ms"),
         Event::StageConcluded { checkpoint, attempts, trigger, remediable, .. } => {
-            let codes: Vec<&str> = checkpoint.errors.iter().map(|error| error.code.as_str()).collect();
+            let codes: Vec<&str> = checkpoint.errors.iter().map(|error| error.code.raw()).collect();
             let (phase, exit) = (checkpoint.phase, checkpoint.exit_code);
             format!("{phase} is concluded after {attempts}: {exit:?} {codes:?} {trigger:?} {remediable}")
         }

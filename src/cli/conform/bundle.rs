@@ -15,6 +15,7 @@ use crate::conform::spec::{AgentProfile, ProfileName, RuntimeProfile};
 use crate::conform::suite::Files;
 use crate::policy::Redactor;
 use crate::system::env;
+use crate::text::line;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -103,6 +104,7 @@ fn told(again: &Verification, judge: &str, status: ExitStatus) -> String {
     let Verification { verdicts, cells, observations, .. } = again;
     let _ = writeln!(text, "{verdicts} verdicts and {cells} cells computed again from {observations} observations.");
     let own = env!("CARGO_PKG_VERSION");
+    let judge = line(judge);
     if judge != own {
         let _ = writeln!(text, "The report was written by judge {judge}, and this is {own}: rules may have changed.");
     }

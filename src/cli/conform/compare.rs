@@ -11,6 +11,7 @@ use crate::cli::{ExitStatus, Failure};
 use crate::conform::judge::Outcome;
 use crate::conform::score::{Comparison, ConformanceReport, UnionError};
 use crate::report;
+use crate::text::line;
 
 #[derive(Debug, Args)]
 #[command(after_help = DIFF_EXAMPLES)]
@@ -76,15 +77,16 @@ fn told(compared: &Comparison) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     for unlike in &compared.unlike {
-        let _ = writeln!(text, "not measured alike: {unlike}");
+        let _ = writeln!(text, "not measured alike: {}", line(&unlike.to_string()));
     }
     for change in &compared.clauses {
         let word = |outcome: Option<Outcome>| outcome.map_or("–", Outcome::as_str);
         let (old, new) = (word(change.old), word(change.new));
-        let _ = writeln!(text, "{:7} {} {}: {old} -> {new}", change.direction, change.runtime, change.clause);
+        let _ =
+            writeln!(text, "{:7} {} {}: {old} -> {new}", change.direction, line(&change.runtime), line(&change.clause));
     }
     for change in &compared.cells {
-        let _ = writeln!(text, "cell    {} {}: {} -> {}", change.runtime, change.column, change.old, change.new);
+        let _ = writeln!(text, "cell    {} {}: {} -> {}", line(&change.runtime), change.column, change.old, change.new);
     }
     for (what, names) in [
         ("only in the older", &compared.removed),
@@ -92,7 +94,7 @@ fn told(compared: &Comparison) -> String {
         ("could be started, and cannot any more", &compared.lost),
     ] {
         if !names.is_empty() {
-            let _ = writeln!(text, "{what}: {}", names.join(", "));
+            let _ = writeln!(text, "{what}: {}", line(&names.join(", ")));
         }
     }
     let _ = writeln!(text, "{} clauses compared, {} differ", compared.compared, compared.clauses.len());

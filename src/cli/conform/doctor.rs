@@ -12,6 +12,7 @@ use crate::cli::{ExitStatus, Failure};
 use crate::conform::observe::{Health, Interruption, RigOptions, Symptom, checkup, identify, observe, trials};
 use crate::conform::spec::RuntimeProfile;
 use crate::system::env;
+use crate::text::line;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -66,13 +67,13 @@ fn told(symptoms: &[Symptom], kept: &[String], faults: usize, status: ExitStatus
     let mut text = String::new();
     // Writing to a String cannot fail.
     for Symptom { what, health, seen, remedy } in symptoms {
-        let _ = writeln!(text, "{health:5} {what}: {seen}");
+        let _ = writeln!(text, "{health:5} {what}: {}", line(seen));
         if !remedy.is_empty() {
             let _ = writeln!(text, "      -> {remedy}");
         }
     }
     for folder in kept {
-        let _ = writeln!(text, "kept: {folder}");
+        let _ = writeln!(text, "kept: {}", line(folder));
     }
     let verdict = match faults {
         0 => "it can be scored".to_owned(),

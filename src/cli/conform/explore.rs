@@ -83,7 +83,7 @@ pub(super) fn explore(wish: &Explore) -> Result<ExitStatus, Failure> {
     let rig = RigOptions { stop: interruption.stop(), ..RigOptions::new(seed, judge) };
     say(format_args!("seed {seed}"));
     if let Some(problem) = rig.identify(candidate).problem {
-        return Err(Failure::new(ExitStatus::Incomplete, format!("{}: {problem}", wish.runtime)));
+        return Err(Failure::new(ExitStatus::Incomplete, format!("{}: {}", wish.runtime, problem.line())));
     }
     let mut told = Told { guide: Guide::new(seed), stories: 0, found: BTreeMap::new(), red: Vec::new() };
     let jobs = NonZero::new(jobs(wish.jobs).0).unwrap_or(NonZero::<usize>::MIN);

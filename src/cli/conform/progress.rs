@@ -11,6 +11,7 @@ use crate::conform::observe::Identity;
 use crate::conform::score::Progress;
 use crate::system::clock::{self, Moment};
 use crate::system::env;
+use crate::text::Untrusted;
 
 /// Shows the progress of a survey on stderr.
 pub(super) struct Display {
@@ -76,9 +77,9 @@ impl Display {
 }
 
 fn identified(runtime: &str, identity: &Identity) -> String {
-    let version = identity.version.as_deref().unwrap_or("version unknown");
+    let version = identity.version.as_ref().map_or_else(|| "version unknown".to_owned(), Untrusted::line);
     match &identity.problem {
-        Some(problem) => format!("{runtime}: could not run: {problem}"),
+        Some(problem) => format!("{runtime}: could not run: {}", problem.line()),
         None if identity.built => format!("{runtime}: built, {version}"),
         None => format!("{runtime}: {version}"),
     }

@@ -12,6 +12,7 @@ use crate::conform::spec::{AgentProfile, ProfileName, RuntimeProfile};
 use crate::report::{self, Freshness};
 use crate::system::files::{self, Appender, Privacy};
 use crate::system::{clock, env};
+use crate::text::plain;
 
 /// What GitHub names the file by that the summary of a job is appended to.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -140,7 +141,7 @@ fn write_badges(report: &ConformanceReport, folder: &Path, days: u32) -> Result<
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let text = anstream::adapter::strip_str(text).to_string();
+    let text = plain(text);
     files::write_durably(path, text.as_bytes(), Privacy::Shared).map_err(failed)
 }
 

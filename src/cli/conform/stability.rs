@@ -110,7 +110,9 @@ fn repeated<P: Judged, R: Rig<P>>(wish: &Stability, rig: impl Fn(RigOptions) -> 
 /// Adds what was found under a seed.
 fn note(noted: &mut Seen, problems: &mut BTreeSet<String>, seed: u64, reports: &[RuntimeReport]) {
     for report in reports {
-        problems.extend(report.problem.iter().map(|problem| format!("{}: could not run: {problem}", report.runtime)));
+        problems.extend(
+            report.problem.iter().map(|problem| format!("{}: could not run: {}", report.runtime, problem.line())),
+        );
         for (_, case) in report.cases() {
             let outcomes = noted.entry((report.runtime.clone(), case.id.clone())).or_default();
             outcomes.entry(case.outcome).or_default().push(seed);

@@ -13,7 +13,7 @@ use super::commands::{program, runtime};
 use super::given::{Here, bounds, settings, tell_unheeded};
 use super::refusal::of_prompt;
 use crate::backend::{bounds_turns, every_backend, ready};
-use crate::cli::console::{print, say};
+use crate::cli::console::{pass_on, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::{Origin, Override, Prompts, Settings, Span};
 use crate::policy::ClassName;
@@ -147,7 +147,7 @@ pub(super) fn agent(here: &Here, verb: &AgentVerb, args: &LoaRun) -> Result<Exit
     let written = write(output, text.as_deref());
     screen.failed.map_or(Ok(()), Err)?;
     if let (false, Some(text)) = (args.json || (output.is_some() && written.is_ok()), &text) {
-        print(text)?;
+        pass_on(text.as_bytes())?;
     }
     written.map(|()| status(&answer))
 }

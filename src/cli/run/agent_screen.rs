@@ -10,6 +10,7 @@ use crate::events::{AgentActivity, Begins};
 use crate::policy::ClassName;
 use crate::runner::AskListener;
 use crate::system::process::Piece;
+use crate::text::line;
 
 /// Shows what happens while an agent is asked.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ impl AskListener for AgentScreen {
 fn sentence(event: &AgentActivity) -> Option<String> {
     Some(match event {
         AgentActivity::Attempt { number, backend, begins, session } => {
-            let session = session.as_deref().unwrap_or_default();
+            let session = line(session.as_deref().unwrap_or_default());
             let how = match begins {
                 Begins::New => "begins".to_owned(),
                 Begins::Named => format!("begins in session {session}"),
@@ -58,7 +59,7 @@ fn sentence(event: &AgentActivity) -> Option<String> {
             };
             if *number == 1 { format!("{backend} {how}") } else { format!("attempt {number}: {backend} {how}") }
         }
-        AgentActivity::Session { session } => format!("session {session}"),
+        AgentActivity::Session { session } => format!("session {}", line(session)),
         AgentActivity::Retrying { status, wait_ms } => {
             let status = status.map(|status| format!(" with status {status}")).unwrap_or_default();
             let wait = wait_ms.map(|wait| format!(" in {}", span(Duration::from_millis(wait)))).unwrap_or_default();
@@ -69,12 +70,12 @@ fn sentence(event: &AgentActivity) -> Option<String> {
             format!("the agent was not allowed to use {tools} tools; see `permissions` of its backend")
         }
         AgentActivity::Waiting { class, evidence, until } => {
-            format!("{class}: {evidence}; again at {}", moment(*until))
+            format!("{class}: {}; again at {}", line(evidence), moment(*until))
         }
         AgentActivity::Ended { class: ClassName::Done, .. }
         | AgentActivity::Turn { .. }
         | AgentActivity::Usage { .. }
         | AgentActivity::Said { .. } => return None,
-        AgentActivity::Ended { class, evidence, .. } => format!("it ended as {class}: {evidence}"),
+        AgentActivity::Ended { class, evidence, .. } => format!("it ended as {class}: {}", line(evidence)),
     })
 }

@@ -17,6 +17,7 @@ use crate::runner::{Backend, Backends};
 use crate::system::guard::Guard;
 use crate::system::process::{Captured, Command, ProcessExit, capture};
 use crate::system::{env, ids};
+use crate::text::{cut, line};
 
 /// How long a program may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -109,7 +110,7 @@ impl Examination<'_> {
 fn version_in(captured: &Captured) -> Result<String, String> {
     let first = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();
-        text.lines().map(str::trim).find(|line| !line.is_empty()).map(|line| line.chars().take(200).collect::<String>())
+        text.lines().map(line).find(|line| !line.is_empty()).map(|line| cut(line, 200))
     };
     match (&captured.exit, captured.timed_out) {
         (_, true) => Err(format!("it said nothing for {} s", PATIENCE.as_secs())),

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::show::print_json;
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
+use crate::text::plain;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, Serialize)]
@@ -57,7 +58,7 @@ pub(super) fn told(checks: &[Check], json: bool) -> Result<ExitStatus, Failure> 
     if json {
         // What was found may have been rendered with colours, which are for terminals.
         let plain = |check: &Check| {
-            let found = anstream::adapter::strip_str(&check.found).to_string();
+            let found = plain(&check.found);
             let (name, state, remedy) = (check.name.clone(), check.state, check.remedy.clone());
             Check { name, state, found, remedy }
         };

@@ -16,13 +16,12 @@ use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::config::{NotifyOn, Settings};
 use crate::events::{Message, News};
-use crate::runner::{
-    Answering, Delivered, Deliverer, Notification, Outcome, RunError, Undelivered, notice_death, shell_word,
-};
+use crate::runner::{Answering, Delivered, Deliverer, Notification, Outcome, RunError, Undelivered, notice_death};
 use crate::store::StoreError;
 use crate::system::lock::LockError;
 use crate::system::process::Interrupts;
 use crate::system::{clock, env, ids};
+use crate::text::shell_word;
 
 #[derive(Debug, thiserror::Error)]
 #[error("nobody is to be told: `runtime.notify` names no receiver")]
@@ -124,7 +123,8 @@ fn tell_unrecorded(deliverer: &Deliverer, runtime: &Runtime, error: &str) {
     for (receiver, outcome) in runtime.block_on(deliverer.tell_unrecorded(&id, error)) {
         if let Some(reason) = outcome.reason() {
             say(format_args!(
-                "loa-run: nobody was told by the {receiver}: {reason}; the journal does not hold it, so nobody tries again"
+                "loa-run: nobody was told by the {receiver}: {}; the journal does not hold it, so nobody tries again",
+                reason.line()
             ));
         }
     }
@@ -212,7 +212,7 @@ fn try_out(deliverer: &Deliverer, json: bool) -> Result<ExitStatus, Failure> {
     } else {
         let line = |(receiver, outcome): &(String, Outcome)| match outcome.reason() {
             None => format!("{receiver} has taken the test message\n"),
-            Some(reason) => format!("{receiver} has not taken the test message: {reason}\n"),
+            Some(reason) => format!("{receiver} has not taken the test message: {}\n", reason.line()),
         };
         print(&outcomes.iter().map(line).collect::<String>())?;
     }

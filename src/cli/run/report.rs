@@ -8,7 +8,7 @@ use serde_json::json;
 use super::given::Here;
 use super::refusal::of_run;
 use super::show::{UNGUARDED, print_json};
-use crate::cli::console::{print, sanitized};
+use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::draw::moment;
 use crate::report::run::{Call, RunReport, Seen, fold, html};
@@ -16,6 +16,7 @@ use crate::runner::{RunError, story};
 use crate::store::{Layout, RunStore};
 use crate::system::clock;
 use crate::system::files::{self, Privacy};
+use crate::text::sanitized;
 
 /// Writes the page, or prints the report as JSON.
 pub(super) fn report(
@@ -111,12 +112,12 @@ fn write_call(text: &mut String, call: &Call, is_present: bool) -> std::fmt::Res
         moment(call.at),
         call.trigger.explained(),
         call.phase,
-        call.reason
+        call.reason.line()
     )?;
     writeln!(text, "   report: {}", call.report.display())?;
     match &call.answer {
         Some(answer) => {
-            let notes = answer.notes.as_ref().map(|notes| format!(": {notes}")).unwrap_or_default();
+            let notes = answer.notes.as_ref().map(|notes| format!(": {}", notes.line())).unwrap_or_default();
             let mark = if answer.unguarded { UNGUARDED } else { "" };
             writeln!(text, "   answered {}: {}{notes}{mark}", moment(answer.at), answer.action)
         }

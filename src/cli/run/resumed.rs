@@ -13,9 +13,10 @@ use crate::contract::Phase;
 use crate::events::{PinnedFile, PinnedRole, RunOrigin, State};
 use crate::runner::{
     Asked, Differences, NotRecorded, PinnedText, Plan, RunError, Selection, Stage, ask_about_weaker, differences,
-    prompt_files, recorded_files, shell_word, weaker,
+    prompt_files, recorded_files, weaker,
 };
 use crate::system::env;
+use crate::text::shell_word;
 
 /// How many keys of a changed configuration are named.
 const NAMED: usize = 5;

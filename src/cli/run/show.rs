@@ -6,12 +6,13 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::terminal::{span, waits_for};
-use crate::cli::console::{print, sanitized};
+use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::draw::moment;
 use crate::events::{PinnedFile, RunStatus};
-use crate::runner::{Doing, Plan, Standing, Status, Undelivered, Work, WorkAtHand, shell_word};
+use crate::runner::{Doing, Plan, Standing, Status, Undelivered, Work, WorkAtHand};
 use crate::system::process::Interrupt;
+use crate::text::{Untrusted, line, sanitized, shell_word};
 
 /// Writes a value to standard output as one JSON document.
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
@@ -42,8 +43,14 @@ pub(super) fn status_brief(status: &Status) -> String {
 fn write_status(text: &mut String, status: &Status) -> std::fmt::Result {
     write_head(text, status)?;
     write_account(text, status)?;
-    for line in &status.phases {
-        writeln!(text, "  {:<15} {:<12} {}", line.phase, line.status, line.summary.as_deref().unwrap_or(""))?;
+    for phase in &status.phases {
+        writeln!(
+            text,
+            "  {:<15} {:<12} {}",
+            phase.phase,
+            phase.status,
+            phase.summary.as_ref().map(Untrusted::line).unwrap_or_default()
+        )?;
     }
     write_troubles(text, status)?;
     write_work(text, status)?;
@@ -117,10 +124,10 @@ fn write_phases_summed_up(text: &mut String, status: &Status) -> std::fmt::Resul
 /// What is not as it should be, beside the work.
 fn write_troubles(text: &mut String, status: &Status) -> std::fmt::Result {
     for (phase, files) in &status.changed_gates {
-        writeln!(text, "\n{phase}: {}", PinnedFile::why_not_asked(files))?;
+        writeln!(text, "\n{phase}: {}", line(&PinnedFile::why_not_asked(files)))?;
     }
     if !status.changed_files.is_empty() {
-        writeln!(text, "\nchanged since the start: {}", status.changed_files)?;
+        writeln!(text, "\nchanged since the start: {}", line(&status.changed_files.to_string()))?;
     }
     if let Some(outage) = &status.outage {
         writeln!(text, "\n{}: {}", outage.phase, waits_for(outage))?;
@@ -134,7 +141,7 @@ fn write_troubles(text: &mut String, status: &Status) -> std::fmt::Result {
 /// What the sessions before left.
 fn write_past(text: &mut String, status: &Status) -> std::fmt::Result {
     if let Some(error) = &status.last_error {
-        writeln!(text, "\nthe last session ended by an error: {error}")?;
+        writeln!(text, "\nthe last session ended by an error: {}", error.line())?;
     }
     for (index, left) in status.undelivered.iter().enumerate() {
         let gap = if index == 0 { "\n" } else { "" };
@@ -153,7 +160,7 @@ fn write_pending(text: &mut String, status: &Status) -> std::fmt::Result {
     if let Some(pending) = &status.pending {
         writeln!(text, "\nwaits for an answer: {} in {}", pending.trigger.explained(), pending.phase)?;
         if !pending.reason.is_empty() {
-            writeln!(text, "  reason: {}", pending.reason)?;
+            writeln!(text, "  reason: {}", pending.reason.line())?;
         }
         writeln!(text, "  report: {}", pending.report.display())?;
         let first = pending.answers.first().map(String::as_str).unwrap_or_default();
@@ -178,7 +185,7 @@ pub(super) fn undelivered_line(left: &Undelivered) -> String {
         (false, Some(at)) => format!("`loa-run notify` tries again from {} on, {ALSO}", moment(at)),
         (false, None) => format!("`loa-run notify` tries, {ALSO}"),
     };
-    let reason = left.reason.as_deref().unwrap_or("nobody has tried");
+    let reason = left.reason.as_ref().map_or_else(|| "nobody has tried".to_owned(), Untrusted::line);
     let tries = match left.tries {
         0 | 1 => String::new(),
         tries => format!(", tried {tries} times"),
@@ -199,12 +206,12 @@ fn write_work(text: &mut String, status: &Status) -> std::fmt::Result {
         writeln!(text, "{}, attempt {}: {}", work.phase, work.attempt, doing(work, status))?;
     }
     if let Some(failure) = &status.last_failure {
-        writeln!(text, "  last failure: {}, attempt {}: {}", failure.phase, failure.attempt, failure.reason)?;
+        writeln!(text, "  last failure: {}, attempt {}: {}", failure.phase, failure.attempt, failure.reason.line())?;
     }
     if let Some(output) = status.work.as_ref().and_then(|work| work.last_output.as_ref()) {
         // To the second: what is shown changes as often.
         let ago = span(Duration::from_secs(output.ago_ms / 1000));
-        writeln!(text, "  last output, {ago} ago: {}", output.line)?;
+        writeln!(text, "  last output, {ago} ago: {}", output.line.line())?;
     }
     Ok(())
 }
@@ -240,7 +247,7 @@ pub(super) fn status_line(status: &Status) -> String {
         said.push(format!("{}, attempt {}: {doing}{next}", work.phase, work.attempt));
     }
     if let Some(failure) = &status.last_failure {
-        said.push(format!("failed last: {}, attempt {}: {}", failure.phase, failure.attempt, failure.reason));
+        said.push(format!("failed last: {}, attempt {}: {}", failure.phase, failure.attempt, failure.reason.line()));
     }
     if let Some(pending) = &status.pending {
         let (trigger, phase, id) = (pending.trigger.explained(), pending.phase, &pending.id);

@@ -15,6 +15,7 @@ use crate::runner::{Call, Listener};
 use crate::store::Layout;
 use crate::system::output::same_file;
 use crate::system::process::{Piece, Stream};
+use crate::text::{line, plain};
 
 /// Shows progress on standard error, and what stages write on the stream that they wrote it to.
 pub(super) struct Terminal {
@@ -116,7 +117,7 @@ impl Terminal {
             self.end_line(stream);
         }
         let text = aside(text);
-        let text = if self.colours { text } else { anstream::adapter::strip_str(&text).to_string() };
+        let text = if self.colours { text } else { plain(&text) };
         self.screen.show(Stream::Stderr, text.into_bytes());
     }
 }
@@ -180,7 +181,7 @@ fn sentence(event: &Event, state: &State, layout: &Layout) -> Option<String> {
         }
         Event::GateStarted { phase } => format!("{phase}: verifying"),
         Event::BackedOff { phase, reason, delay_ms, .. } => {
-            format!("{phase}: {reason}; trying again in {}", span(Duration::from_millis(*delay_ms)))
+            format!("{phase}: {}; trying again in {}", reason.line(), span(Duration::from_millis(*delay_ms)))
         }
         Event::Remediation { number, of } => format!("audit failed: remediation {number} of {of}"),
         Event::ContextCrossed { phase, level, tokens, percent_used, recommendation } => {
@@ -202,11 +203,13 @@ fn sentence(event: &Event, state: &State, layout: &Layout) -> Option<String> {
         }
         Event::OutageMet(outage) => format!("{}: {}", outage.phase, waits_for(outage)),
         Event::GateChanged { phase, files } => {
-            format!("{phase}: {}", PinnedFile::why_not_asked(files))
+            format!("{phase}: {}", line(&PinnedFile::why_not_asked(files)))
         }
-        Event::FilesChanged { files } if !files.is_empty() => format!("changed since the start: {files}"),
+        Event::FilesChanged { files } if !files.is_empty() => {
+            format!("changed since the start: {}", line(&files.to_string()))
+        }
         Event::OutageOver { phase } => format!("{phase}: the provider answers again"),
-        Event::Notice { text } => text.clone(),
+        Event::Notice { text } => text.line(),
         event => return found_on_disk(event),
     })
 }
@@ -216,7 +219,8 @@ pub(super) fn waits_for(outage: &Outage) -> String {
     let Outage { reason, since, until, probe, pause, .. } = outage;
     let [since, until, next] = [*since, *until, pause.not_before].map(moment);
     format!(
-        "the provider is out of reach or out of order ({reason}); waiting for it since {since}, until {until} at most; probe {probe} at {next}"
+        "the provider is out of reach or out of order ({}); waiting for it since {since}, until {until} at most; probe {probe} at {next}",
+        reason.line()
     )
 }
 
@@ -260,14 +264,14 @@ fn concluded(checkpoint: &Checkpoint, duration_ms: u64, layout: &Layout) -> Stri
     let tokens = tokens.map(|tokens| format!(" with {tokens} tokens")).unwrap_or_default();
     let (took, phase) = (span(Duration::from_millis(duration_ms)), checkpoint.phase);
     let path = layout.checkpoint(phase);
-    format!("{phase}: {word} in {took}{tokens}: {} [{}]", checkpoint.summary, path.display())
+    format!("{phase}: {word} in {took}{tokens}: {} [{}]", checkpoint.summary.line(), path.display())
 }
 
 /// What an agent does, in one line.
 fn agent_sentence(phase: Phase, agent: &AgentActivity, tokens: Option<u64>) -> Option<String> {
     Some(match agent {
         AgentActivity::Attempt { backend, session: Some(session), .. } => {
-            format!("{phase}: {backend} goes on in session {session}")
+            format!("{phase}: {backend} goes on in session {}", line(session))
         }
         AgentActivity::Attempt { backend, session: None, .. } => format!("{phase}: {backend} begins"),
         AgentActivity::Turn { turns } => {
@@ -327,7 +331,7 @@ pub(super) fn surfaced(call: &Call) -> String {
         "\n{RED}A human is needed{RED:#}: {} in phase {}\n  {}\n  report:  {}\n           {}\n  answer:  loa-run resolve fix_and_resume --call {}    (or skip_phase, reset, abort)\n  go on:   loa-run resume\n",
         call.trigger.explained(),
         call.phase,
-        call.reason,
+        call.reason.line(),
         call.report.markdown.display(),
         call.report.yaml.display(),
         call.id,

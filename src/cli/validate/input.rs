@@ -9,8 +9,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::expand::{Input, Met};
 use crate::diag::Budget;
-use crate::diag::render::harmless;
 use crate::system::pipe;
+use crate::text::harmless;
 
 /// A file that could not be read at all, which is no finding about a document.
 #[derive(Debug, thiserror::Error)]

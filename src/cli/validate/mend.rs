@@ -10,9 +10,9 @@ use super::output::count;
 use super::write;
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
-use crate::diag::render::harmless;
 use crate::diag::{Budget, Diagnostic, Edit, Fix};
 use crate::schema::Checker;
+use crate::text::harmless;
 
 /// A file with everything mended that is safe to mend.
 #[derive(Debug)]

@@ -15,6 +15,7 @@ use crate::cli::{ExitStatus, Failure, kinds};
 use crate::diag::in_one_line;
 use crate::diag::render::{self, Renderer, RuleWords, Shape, Summary, Tool, Unread};
 use crate::system::files::Privacy;
+use crate::text::plain;
 
 /// How findings are written, and where to.
 #[derive(Debug, Args)]
@@ -117,7 +118,7 @@ impl Output {
     fn flush(&mut self) -> Result<(), Failure> {
         let text = std::mem::take(&mut self.pending);
         match &self.file {
-            Some(path) => replace(path, &anstream::adapter::strip_str(&text).to_string()),
+            Some(path) => replace(path, &plain(&text)),
             None if text.is_empty() => Ok(()),
             None => print(&text),
         }

@@ -12,6 +12,7 @@ use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::schema::{Explanation, Kind, schema_rules};
 use crate::system::files::{self, Privacy};
+use crate::text::harmless;
 
 /// Every rule, each once.
 pub(super) fn catalogue(kinds: &[Kind]) -> Vec<Explanation> {
@@ -90,8 +91,7 @@ pub(super) fn explain(kinds: &[Kind], matches: &ArgMatches) -> Result<ExitStatus
 
 /// A document as a block, its control characters as escapes.
 fn indented(text: &str) -> String {
-    let visible = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    let lines = text.lines().map(|line| line.chars().map(visible).collect::<String>());
+    let lines = text.lines().map(|line| harmless(line).into_owned());
     lines.flat_map(|line| ["    ".to_owned(), line, "\n".to_owned()]).collect()
 }
 

@@ -10,8 +10,8 @@ use super::output::Output;
 use crate::cli::console::say;
 use crate::cli::{ExitStatus, Failure};
 use crate::diag::Severity;
-use crate::diag::render::harmless;
 use crate::schema::{Trace, together};
+use crate::text::harmless;
 
 /// Takes the results batch by batch.
 pub(super) struct Teller {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{Identity, Observation, ProcessEnd};
 use crate::conform::spec::{Argv, Case, Knob, Manifest, Sight, UsageWay, Verb};
 use crate::contract::{Phase, vocabulary};
+use crate::text::Untrusted;
 
 vocabulary! {
     /// How something of a manifest is.
@@ -147,13 +148,13 @@ fn braces(text: &str) -> Vec<String> {
 
 fn program(identity: &Identity) -> Vec<Symptom> {
     let Some(program) = &identity.program else {
-        let seen = identity.problem.clone().unwrap_or_else(|| "there is none".to_owned());
+        let seen = identity.problem.as_ref().map_or_else(|| "there is none".to_owned(), Untrusted::line);
         return vec![fault("program", seen, "install it, name it by its path, or add `build` to the manifest")];
     };
     let found = well("program", program.display().to_string());
     let version = match (&identity.problem, &identity.version) {
-        (Some(problem), _) => fault("version", problem.clone(), "make `version` print one line and end with 0"),
-        (None, Some(version)) => well("version", version.clone()),
+        (Some(problem), _) => fault("version", problem.line(), "make `version` print one line and end with 0"),
+        (None, Some(version)) => well("version", version.line()),
         (None, None) => remark("version", "it printed nothing", "have it print one: every row of a report names it"),
     };
     vec![found, version]

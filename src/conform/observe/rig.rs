@@ -27,7 +27,7 @@ pub fn observe(case: &Case, manifest: &Manifest, dir: &Path, options: &RigOption
 pub fn identify(manifest: &Manifest, dir: &Path, judge: &Path) -> Identity {
     match runtime() {
         Ok(runtime) => runtime.block_on(driver::identify(manifest, dir, judge)),
-        Err(problem) => Identity { problem: Some(problem), ..Identity::default() },
+        Err(problem) => Identity { problem: Some(problem.into()), ..Identity::default() },
     }
 }
 
@@ -61,7 +61,7 @@ impl AgentRig {
     pub fn identify(&self, manifest: &AgentManifest, dir: &Path) -> Identity {
         match runtime() {
             Ok(runtime) => runtime.block_on(driver::identify_agent(manifest, dir, &self.options.judge, &self.programs)),
-            Err(problem) => Identity { problem: Some(problem), ..Identity::default() },
+            Err(problem) => Identity { problem: Some(problem.into()), ..Identity::default() },
         }
     }
 }

@@ -16,6 +16,7 @@ use super::{probe::COMPACTOR, probe::PHASE};
 use crate::conform::spec::draw::Script;
 use crate::contract::Phase;
 use crate::system::scratch::{self, ScratchError, Shared};
+use crate::text::quoted;
 
 /// The configuration that every case begins with: no person stands beside a judged run.
 const APPROVAL: &str = "autonomous_agent.require_human_deploy_approval";
@@ -197,11 +198,6 @@ fn spelt(path: &Path) -> Result<&str, LabError> {
 /// is the phase's.
 fn phase_script(judge: &Path, socket: &Path, phase: &str) -> Result<String, LabError> {
     Ok(format!("#!/bin/sh\nexec {} {PHASE} {} {phase}\n", quoted(spelt(judge)?), quoted(spelt(socket)?)))
-}
-
-/// As one word of a shell.
-pub(in crate::conform) fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// The judge's defaults, then the case's keys, then the knobs: each dotted key in its place, null removing it.

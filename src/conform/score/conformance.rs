@@ -14,6 +14,7 @@ use crate::conform::spec::{CellWord, Clause, Column, Level, ProfileName, Reason,
 use crate::conform::spec::{ChecklistItem, Claim};
 use crate::conform::suite::Selection;
 use crate::system::load::Load;
+use crate::text::Untrusted;
 
 /// The report of a survey.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -137,7 +138,7 @@ pub struct RuntimeReport {
     pub path: Option<String>,
     /// What it says about its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
+    pub version: Option<Untrusted>,
     /// SHA-256 in hex of its program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
@@ -145,7 +146,7 @@ pub struct RuntimeReport {
     pub manifest: String,
     /// Why it could not be started, if so; there are no cells then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
+    pub problem: Option<Untrusted>,
     /// What of it differed from its makers' defaults in every case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<SettingReport>,

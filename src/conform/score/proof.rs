@@ -55,7 +55,7 @@ impl Row {
 pub fn shortcomings(base: &RuntimeReport) -> Vec<String> {
     let void = |what: String| format!("void: {} {what}", base.runtime);
     if let Some(problem) = &base.problem {
-        return vec![void(format!("cannot be started: {problem}"))];
+        return vec![void(format!("cannot be started: {}", problem.line()))];
     }
     if base.expect.is_empty() {
         return vec![void("says nothing of the cells that it is known to earn".to_owned())];
@@ -217,7 +217,7 @@ mod tests {
             version: None,
             program: None,
             manifest: String::new(),
-            problem: problem.map(str::to_owned),
+            problem: problem.map(Into::into),
             settings: Vec::new(),
             unseen: Vec::new(),
             reds: BTreeMap::new(),

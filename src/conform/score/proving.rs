@@ -268,7 +268,7 @@ impl<P: Judged> Group<'_, P> {
         declared.also.retain(|clause| self.is_mine(clause));
         let hidden = variant.kills.as_ref().is_some_and(|kill| is_hidden(report, &kill.case));
         let mut found = if hidden { Vec::new() } else { differences(&declared, base, row) };
-        found.extend(report.problem.iter().map(|problem| format!("void: it cannot be started: {problem}")));
+        found.extend(report.problem.iter().map(|problem| format!("void: it cannot be started: {}", problem.line())));
         let reds = if found.is_empty() { Vec::new() } else { doubtful(report) };
         Tried { variant: variant.variant.clone(), clause: clause_of(self.suite, variant), hidden, found, reds }
     }

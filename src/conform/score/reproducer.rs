@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use super::CaseReport;
 use crate::conform::observe::RigOptions;
 use crate::conform::observe::driver::{given, knob_keys};
-use crate::conform::observe::workspace::{GIT_CONFIG, configuration, quoted};
+use crate::conform::observe::workspace::{GIT_CONFIG, configuration};
 use crate::conform::spec::draw::{Script, draw};
 use crate::conform::spec::{Act, Argv, Case, Clause, DrawError, Drive, Manifest, Step, UsageWay, Verb, names};
 use crate::contract::Phase;
+use crate::text::quoted;
 
 /// How long a phase stays that the judge holds until the runtime has heeded a halt, in milliseconds.
 const UNTIL_HALTED: u64 = 3000;

@@ -12,6 +12,7 @@ use super::ADAPTER_ANSWER;
 use crate::contract::vocabulary;
 use crate::diag::{Budget, Diagnostic};
 use crate::schema::Checker;
+use crate::text::harmless;
 
 /// Longest line of an adapter, in bytes.
 const LONGEST_LINE: usize = 1 << 20;
@@ -222,7 +223,7 @@ fn fault(line: &[u8], wrong: &str, expected: &str) -> String {
 /// of what was seen knows no half of one.
 fn shown(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
-    let text: String = text.trim_end().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let text = harmless(text.trim_end());
     match text.char_indices().nth(QUOTED) {
         None => format!("`{text}`"),
         Some((end, _)) => {

@@ -1,8 +1,9 @@
 //! One line a finding, as compilers write them and editors read them.
 
-use super::text::{harmless, severity};
+use super::text::severity;
 use super::{Checked, Renderer, Summary};
 use crate::diag::Diagnostic;
+use crate::text::harmless;
 
 /// `file:line:column: severity[rule] message`; line and column are left out where a finding is about the whole file.
 #[derive(Debug)]

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Snippet, Title};
 
-use super::text::{count, harmless};
+use super::text::count;
 use super::{Checked, Renderer, Source, Summary};
 use crate::diag::{Diagnostic, Severity, Span};
+use crate::text::harmless;
 
 /// Every finding with its line, and nothing at the end.
 #[derive(Debug)]

@@ -2,9 +2,10 @@
 //!
 //! GitHub shows ten errors and ten warnings of a step; the others stand in its log.
 
-use super::text::{harmless, in_full, severity};
+use super::text::{in_full, severity};
 use super::{Checked, Renderer, Summary};
 use crate::diag::{Diagnostic, Span};
+use crate::text::{harmless, workflow_data, workflow_property};
 
 /// `::error file=…,line=…,col=…,title=…::message`.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub(super) struct Github {
 /// An annotation on a whole file: `::error file=…,title=…::message`. Lines of the message stay lines.
 #[must_use]
 pub fn annotation(severity: &str, file: &str, title: &str, message: &str) -> String {
-    format!("::{severity} file={},title={}::{}\n", property(file), property(title), data(message))
+    format!("::{severity} file={},title={}::{}\n", property(file), property(title), workflow_data(message))
 }
 
 impl Renderer for Github {
@@ -33,7 +34,7 @@ impl Github {
     fn command(&self, file: &str, finding: &Diagnostic) -> String {
         let place = finding.span.map(place).unwrap_or_default();
         let title = property(&format!("{} ({})", self.tool, finding.code));
-        let message = data(&in_full(finding).join("\n"));
+        let message = workflow_data(&in_full(finding).join("\n"));
         format!("::{} file={}{place},title={title}::{message}\n", severity(finding), property(file))
     }
 }
@@ -48,12 +49,7 @@ fn place(span: Span) -> String {
     }
 }
 
-/// The text after the second `::`.
-fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
-}
-
-/// The value of a property, in which a colon or a comma would end it.
+/// The value of a property, on one line.
 fn property(text: &str) -> String {
-    data(&harmless(text)).replace(':', "%3A").replace(',', "%2C")
+    workflow_property(&harmless(text))
 }

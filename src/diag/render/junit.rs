@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::concise::line;
-use super::text::{count, harmless};
+use super::text::count;
 use super::{Checked, Renderer, Summary, Tool};
 use crate::diag::Severity;
+use crate::text::harmless;
 
 /// The suites by kind, until the last file is known.
 #[derive(Debug)]

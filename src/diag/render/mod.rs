@@ -23,7 +23,6 @@ pub use json::json;
 pub use renderer::{Checked, Renderer, RuleWords, Summary, Tool, Unread};
 pub use shape::Shape;
 pub use source::Source;
-pub use text::{harmless, is_visible, visible};
 
 #[cfg(test)]
 mod tests;

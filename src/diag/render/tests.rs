@@ -4,7 +4,7 @@ use super::*;
 use crate::diag::{Budget, Diagnostic, Document, Format};
 
 fn plain(text: &str, finding: &Diagnostic) -> String {
-    anstream::adapter::strip_str(&full(&Source::new("a.yaml", text), finding)).to_string()
+    crate::text::plain(&full(&Source::new("a.yaml", text), finding))
 }
 
 fn read(text: &str) -> Box<Diagnostic> {

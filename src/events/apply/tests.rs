@@ -53,7 +53,7 @@ fn checkpoint(phase: Phase, exit_code: PhaseExit) -> Checkpoint {
         phase,
         created_at: at(0),
         exit_code,
-        summary: "s".to_owned(),
+        summary: "s".into(),
         decisions: Vec::new(),
         artifacts: Vec::new(),
         errors: Vec::new(),
@@ -67,12 +67,8 @@ fn started(phase: Phase, attempt: u32) -> Event {
 
 fn concluded(phase: Phase, exit: PhaseExit) -> Event {
     let remediable = phase == Phase::Audit && exit == PhaseExit::Retry;
-    let finding = Finding {
-        id: "F-1".to_owned(),
-        severity: Severity::High,
-        category: "bug".to_owned(),
-        description: "d".to_owned(),
-    };
+    let finding =
+        Finding { id: "F-1".into(), severity: Severity::High, category: "bug".into(), description: "d".into() };
     let cycle = CycleMark { head: None, tree: Some("same".to_owned()), findings: None };
     Event::StageConcluded {
         stage: None,
@@ -103,7 +99,7 @@ fn called(number: u32, phase: Phase, approval: bool) -> Event {
             suggested_actions: Vec::new(),
         },
     };
-    Event::Escalated { number, report: Box::new(report), reason: "because".to_owned(), approval }
+    Event::Escalated { number, report: Box::new(report), reason: "because".into(), approval }
 }
 
 fn answered(escalation: u32, action: ResolutionAction) -> Event {
@@ -139,7 +135,7 @@ fn retries_that_were_used_stay_used_and_an_interruption_uses_none() {
         stage: None,
         attempt: 2,
         failure: None,
-        reason: "exit 1".to_owned(),
+        reason: "exit 1".into(),
         delay_ms: 5,
         not_before: at(9),
     };
@@ -167,7 +163,7 @@ fn retries_that_were_used_stay_used_and_an_interruption_uses_none() {
 #[test]
 fn what_was_decided_is_due_until_it_happened() {
     let phase = Phase::Audit;
-    let decided = |next| Event::NextDecided { phase, next, reason: "because".to_owned() };
+    let decided = |next| Event::NextDecided { phase, next, reason: "because".into() };
     let trigger = EscalationTrigger::Manual;
     let escalate = NextAction::Escalate { trigger };
     assert_eq!(after(&[decided(NextAction::Proceed)]).due, None);
@@ -251,7 +247,7 @@ fn a_session_that_ends_leaves_a_state_to_resume() {
     for (end, status) in [
         (RunEnd::Interrupted { by: Interrupt::Interrupt }, RunStatus::Interrupted),
         (RunEnd::Paused { pause: Pause::AgentCancelled }, RunStatus::Interrupted),
-        (RunEnd::Failed { error: "no room".to_owned() }, RunStatus::Interrupted),
+        (RunEnd::Failed { error: "no room".into() }, RunStatus::Interrupted),
         (RunEnd::Other, RunStatus::Running),
     ] {
         let state = after(&[Event::SessionEnded { end: end.clone() }]);
@@ -330,7 +326,7 @@ fn stages_that_are_at_work_together_end_apart() {
         (vec![ended(Some(PhaseExit::Retry)), concluded], [None, Some((true, false))]),
         (vec![Event::SessionDied { session: session() }], [Some((false, true)), Some((false, true))]),
         (
-            vec![Event::SessionEnded { end: RunEnd::Failed { error: "no room".to_owned() } }],
+            vec![Event::SessionEnded { end: RunEnd::Failed { error: "no room".into() } }],
             [Some((false, true)), Some((false, true))],
         ),
     ];

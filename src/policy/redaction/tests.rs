@@ -15,6 +15,12 @@ fn known_secrets() -> Vec<(&'static str, String)> {
         ("api-key", secret("sk-", 48)),
         ("api-key", secret("sk-ant-api03-", 80)),
         ("api-key", secret("sk-proj-", 20)),
+        ("api-key", format!("sk-{}", "AbCdEfGhIjKlMnOpQrSt".repeat(2))),
+        ("api-key", format!("sk-{}", "abcdefghijklmnopqrstuvwxyz")),
+        ("api-key", secret("sk_live_", 24)),
+        ("api-key", secret("rk_test_", 24)),
+        ("hugging-face-token", secret("hf_", 34)),
+        ("google-token", secret("ya29.", 60)),
         ("github-token", secret("ghp_", 36)),
         ("github-token", secret("ghs_", 40)),
         ("github-token", secret("github_pat_", 60)),
@@ -40,6 +46,10 @@ fn known_shapes_are_taken_out_wherever_they_stand() {
     }
     let bearer = format!("authorization: Bearer {} ok", secret("", 24));
     assert_eq!(redactor.text(&bearer), "authorization: Bearer [REDACTED:bearer] ok");
+    for basic in ["Basic bWU6cHc=", "basic bWU6aHVudGVyMg==", "Basic bWU6aHVudGVyMg"] {
+        let redacted = redactor.text(&format!("curl -H 'Authorization: {basic}' x"));
+        assert_eq!(redacted, format!("curl -H 'Authorization: {} [REDACTED:basic]' x", &basic[..5]));
+    }
 }
 
 #[test]
@@ -53,6 +63,8 @@ fn a_password_is_known_by_what_stands_beside_it() {
         ("postgres://me:hunter2@db:5432/x failed", "postgres://me:[REDACTED:password]@db:5432/x failed"),
         ("(redis://:p@cache)", "(redis://:[REDACTED:password]@cache)"),
         ("https://me:pass@example.org", "https://me:[REDACTED:password]@example.org"),
+        (r"https:\/\/me:pass@example.org", r"https:\/\/me:[REDACTED:password]@example.org"),
+        (&format!(r#"{{\"SecretAccessKey\": \"{key}\"}}"#), r#"{\"SecretAccessKey\": \"[REDACTED:secret-key]\"}"#),
         (&format!("aws_secret_access_key={key}"), "aws_secret_access_key=[REDACTED:secret-key]"),
         (&format!("AWS_SECRET_ACCESS_KEY = \"{key}\""), "AWS_SECRET_ACCESS_KEY = \"[REDACTED:secret-key]\""),
     ] {
@@ -86,6 +98,8 @@ fn what_only_looks_random_stays() {
         "sk-fading-circle-animation-of-spinkit",
         "sk-1",
         "the bearer of-this-message-may-pass-the-gate",
+        "Basic authentication failed; basic understanding of internationalization",
+        "sk-internationalization-of-everything",
         "ghp_short AKIASHORT xoxb-no eyJ.eyJ.x glpat-x",
         "AKIAaaaaaaaaaaaaaaaaaaaa",
         "/usr/lib/x86_64-linux-gnu/libgcc_s.so.1.2.3.4.5.6.7.8.9",
@@ -182,4 +196,20 @@ fn bytes_that_are_no_text_pass_as_they_are() {
     let mut out = stream.push(&redactor, &bytes);
     out.extend(stream.finish(&redactor));
     assert_eq!(out, bytes);
+}
+
+#[test]
+fn the_key_beside_its_id_goes_with_it() {
+    let redactor = Redactor::default();
+    let (id, key) = (capital("AKIA", 16), secret("", 40));
+    for text in [format!("{id},{key}\n"), format!("{id}\n{key}\n"), format!("id {id} key {key} and {key}\n")] {
+        let redacted = redactor.text(&text);
+        assert!(redacted.contains("[REDACTED:secret-key]") && !redacted.contains(&key[..20]), "{redacted}");
+    }
+    for text in [format!("{key}\n"), format!("AKIA\n{key}\n"), "2fd4e1c67a2d28fced849ee1bb76e7391b93eb12\n".to_owned()]
+    {
+        assert_eq!(redactor.text(&text), text);
+    }
+    let commit = format!("{id} 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12");
+    assert!(redactor.text(&commit).ends_with(" 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12"), "a commit");
 }

@@ -13,6 +13,7 @@ use crate::events::{AgentActivity, Dated, Event, Outage, RunEnd, RunStatus, Stat
 use crate::policy::Redactor;
 use crate::runner::Story;
 use crate::store::{Layout, Writer, report_paths, tail};
+use crate::text::Untrusted;
 
 /// Of how many failed attempts, the newest, the end of the log is shown.
 pub(super) const MOST_LOGS: usize = 200;
@@ -141,17 +142,17 @@ fn call(number: u32, report: &EscalationReport, state: &State, layout: &Layout) 
     let answer = state.resolutions.iter().rfind(|answer| answer.escalation == number).map(|answer| Answer {
         at: answer.at,
         action: answer.resolution.action,
-        notes: answer.resolution.notes.clone(),
+        notes: answer.resolution.notes.clone().map(Into::into),
         unguarded: answer.unguarded,
     });
-    let reason = context.suggested_actions.first().map_or("", String::as_str);
+    let reason = context.suggested_actions.first().map(Untrusted::line).unwrap_or_default();
     Call {
         id: report.execution_id.call(number),
         number,
         at: *timestamp,
         trigger: *trigger,
         phase: *phase,
-        reason: reason.strip_prefix("what happened: ").unwrap_or(reason).to_owned(),
+        reason: reason.strip_prefix("what happened: ").unwrap_or(&reason).into(),
         report: report_paths(layout, &report.execution_id, number).markdown,
         answer,
     }

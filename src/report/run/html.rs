@@ -8,6 +8,7 @@ use super::timeline::{attempt_anchor, between, call_anchor, timeline};
 use super::value::{AttemptOutcome, AttemptReport, Call, Notice, PhaseReport, RunReport};
 use crate::contract::{Artifact, Checkpoint, Decision, Finding, PhaseError, PhaseProgress};
 use crate::draw::{STYLE, span};
+use crate::text::Untrusted;
 
 const PAGE: &str = include_str!("../page.css");
 /// What this page has beside others: tables that are cards on a phone, and logs.
@@ -76,7 +77,7 @@ fn head(report: &RunReport) -> Markup {
             @if let Some(drawn) = report.boundary.as_ref().filter(|drawn| !drawn.is_whole()) {
                 p { "Boundary: " (drawn.to_string()) }
             }
-            @if !report.changed_files.is_empty() { p { "Changed since the start: " (report.changed_files.to_string()) } }
+            @if !report.changed_files.is_empty() { p { "Changed since the start: " (Untrusted::from(report.changed_files.to_string())) } }
             @if let Some(error) = &report.last_error { p { "The last session ended by an error: " (error) } }
             @if report.unreadable > 0 {
                 p { (report.unreadable) " lines of the history could not be read and are missing here." }
@@ -277,7 +278,7 @@ fn attempt_row(index: usize, attempt: &AttemptReport) -> Markup {
         AttemptOutcome::Running => "busy",
         AttemptOutcome::Stopped | AttemptOutcome::Lost => "",
     };
-    let reason = attempt.reason.as_deref().filter(|reason| *reason != attempt.outcome.words());
+    let reason = attempt.reason.as_ref().filter(|reason| **reason != attempt.outcome.words());
     markup! {
         tr id=(attempt_anchor(index)) {
             td.num data-label="Began" { (when(attempt.started_at)) }

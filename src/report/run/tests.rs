@@ -32,7 +32,7 @@ fn begins(attempt: u32) -> E {
 }
 
 fn ends(attempt: u32, exit: Option<PhaseExit>) -> E {
-    let reason = exit.map(|_| "because".to_owned());
+    let reason = exit.map(|_| "because".into());
     E::AttemptEnded { phase: Phase::Design, stage: None, attempt, exit, reason, context_tokens: None }
 }
 
@@ -42,7 +42,7 @@ fn checkpoint(summary: &str) -> Checkpoint {
         phase: Phase::Design,
         created_at: at(50),
         exit_code: PhaseExit::Success,
-        summary: summary.to_owned(),
+        summary: summary.into(),
         decisions: Vec::new(),
         artifacts: Vec::new(),
         errors: Vec::new(),
@@ -51,7 +51,7 @@ fn checkpoint(summary: &str) -> Checkpoint {
 }
 
 fn backed_off() -> E {
-    let (phase, reason, not_before) = (Phase::Design, String::new(), at(65));
+    let (phase, reason, not_before) = (Phase::Design, "".into(), at(65));
     E::BackedOff { phase, stage: None, attempt: 2, failure: None, reason, delay_ms: 60_000, not_before }
 }
 
@@ -93,7 +93,7 @@ fn attempts_end_as_they_ended() {
     ];
     let report = report(&lines, false);
     attempts(&report, &[(O::Retry, 1, 5), (O::Blocked, 9, 11), (O::Stopped, 12, 13)]);
-    assert_eq!(report.attempts[0].reason.as_deref(), Some("because"));
+    assert_eq!(report.attempts[0].reason, Some("because".into()));
     assert_eq!((report.waits[0].from, report.waits[0].to), (at(5), at(9)), "a pause ends with the next attempt");
     assert!(report.gaps.is_empty(), "nothing followed");
 }

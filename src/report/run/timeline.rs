@@ -39,7 +39,7 @@ pub(super) fn between(from: Timestamp, to: Timestamp) -> u64 {
 pub(super) fn attempt_words(attempt: &AttemptReport) -> String {
     let number = attempt.attempt.map(|number| format!(", attempt {number}")).unwrap_or_default();
     let took = span(between(attempt.started_at, attempt.ended_at));
-    let reason = attempt.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let reason = attempt.reason.as_ref().map(|reason| format!(": {}", reason.line())).unwrap_or_default();
     format!("{}{number}: {} after {took}{reason}", attempt.phase, attempt.outcome.words())
 }
 
@@ -119,7 +119,7 @@ impl Picture<'_> {
         });
         let calls = self.report.calls.iter().flat_map(|call| {
             let href = Some(format!("#{}", call_anchor(call)));
-            let called = format!("a human was called: {} in {}: {}", call.trigger, call.phase, call.reason);
+            let called = format!("a human was called: {} in {}: {}", call.trigger, call.phase, call.reason.line());
             let answered = call.answer.as_ref().and_then(|answer| {
                 mark(call.phase, answer.at, '✓', Tone::Good, format!("answered: {}", answer.action), href.clone())
             });
@@ -132,7 +132,7 @@ impl Picture<'_> {
         let outages = self.report.outages.iter().filter_map(|outage| {
             let over =
                 outage.over.map_or_else(|| format!("until {} at most", outage.until), |over| format!("until {over}"));
-            let tip = format!("{}: waited for the provider {over}: {}", outage.phase, outage.reason);
+            let tip = format!("{}: waited for the provider {over}: {}", outage.phase, outage.reason.line());
             mark(outage.phase, outage.since, '‖', Tone::Wait, tip, None)
         });
         context.chain(limits).chain(outages).chain(calls.flatten()).collect()

@@ -10,6 +10,7 @@ use crate::contract::{
     CompactionLevel, EscalationTrigger, ExecutionId, Finding, Phase, PhaseProgress, ResolutionAction, WarningLevel,
 };
 use crate::events::{BoundaryDrawn, ChangedFiles, Spent};
+use crate::text::Untrusted;
 
 /// One execution, from its beginning to now.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,7 +61,7 @@ pub struct RunReport {
     pub changed_files: ChangedFiles,
     /// Why the last session could not go on, when an error ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_error: Option<String>,
+    pub last_error: Option<Untrusted>,
     /// The hash of the newest event of its journal: an edit of anything before changes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
@@ -74,7 +75,7 @@ pub struct Notice {
     /// When it was noticed.
     pub at: Timestamp,
     /// What.
-    pub text: String,
+    pub text: Untrusted,
 }
 
 /// One phase.
@@ -105,7 +106,7 @@ pub struct AttemptReport {
     pub outcome: AttemptOutcome,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Untrusted>,
     /// Where what it wrote is, when it is still there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<PathBuf>,
@@ -229,7 +230,7 @@ pub struct OutageReport {
     /// The phase that waited for it.
     pub phase: Phase,
     /// How it showed when it was found last.
-    pub reason: String,
+    pub reason: Untrusted,
     /// Since when.
     pub since: Timestamp,
     /// When it was over; absent while it lasts, or when nobody waited any longer.
@@ -255,7 +256,7 @@ pub struct Call {
     /// Where.
     pub phase: Phase,
     /// What happened, in one line.
-    pub reason: String,
+    pub reason: Untrusted,
     /// The report for people.
     pub report: PathBuf,
     /// What was answered.
@@ -272,7 +273,7 @@ pub struct Answer {
     pub action: ResolutionAction,
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub notes: Option<String>,
+    pub notes: Option<Untrusted>,
     /// Phases could reach the place where it was given: it may be one of theirs.
     pub unguarded: bool,
 }

@@ -75,7 +75,9 @@ pub fn ended(
         events.push(concluded(state, live, rules, (phase, attempt), outcome, survey));
         let refused = attempt.result_refused.as_ref();
         events.extend(
-            refused.map(|reason| Event::Notice { text: format!("{phase}: the result file was not used: {reason}") }),
+            refused.map(|reason| Event::Notice {
+                text: format!("{phase}: the result file was not used: {reason}").into(),
+            }),
         );
     }
     events

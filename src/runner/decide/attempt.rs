@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::live::Stop;
 use crate::contract::{Artifact, Phase, PhaseResult};
-use crate::diag::render::visible;
 use crate::events::FailedAttempt;
 use crate::policy::StageOutcome;
+use crate::text::{Untrusted, plain, visible};
 
 /// The most characters of a stage's last words in a reason, and how many of them are the beginning of a line that is longer.
 const LAST_WORDS: usize = 400;
@@ -75,15 +75,15 @@ pub(super) struct Concluded<'a> {
 }
 
 /// Why an attempt failed, in one line for people: what happened, and the last words of the stage.
-pub(super) fn failure_line(attempt: &Attempt, outcome: &StageOutcome) -> String {
+pub(super) fn failure_line(attempt: &Attempt, outcome: &StageOutcome) -> Untrusted {
     let place = if attempt.in_gate { "in its gate: " } else { "" };
     let happened = match &outcome.error {
-        Some(error) => format!("{place}{}", error.message),
+        Some(error) => format!("{place}{}", error.message.raw()),
         None => format!("{place}exit {}", outcome.exit.code()),
     };
     match last_words(attempt) {
-        Some(words) if !says(&happened, &words) => format!("{happened}: {words}"),
-        _ => happened,
+        Some(words) if !says(&happened, &words) => format!("{happened}: {words}").into(),
+        _ => happened.into(),
     }
 }
 
@@ -107,8 +107,8 @@ fn last_words(attempt: &Attempt) -> Option<String> {
 /// such as that of a progress bar, ends where it begins anew.
 fn last_line(text: &str) -> Option<String> {
     // Colours and cursors are for the terminal of whoever wrote them, and not for those of its readers.
-    let plain = anstream::adapter::strip_str(text).to_string();
-    let line = plain.rsplit(['\n', '\r']).map(visible).find(|line| !line.trim().is_empty())?;
+    let words = plain(text);
+    let line = words.rsplit(['\n', '\r']).map(visible).find(|line| !line.trim().is_empty())?;
     let line = line.trim();
     let length = line.chars().count();
     if length <= LAST_WORDS {

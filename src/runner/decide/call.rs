@@ -9,6 +9,7 @@ use crate::contract::{
 };
 use crate::events::{Due, Event, PinnedFile, State};
 use crate::runner::Bounds;
+use crate::text::Untrusted;
 
 /// How many of the last decisions a report shows.
 const DECISIONS: usize = 5;
@@ -23,7 +24,7 @@ pub struct Cause {
     /// The phase that was being worked on, if it has no outcome.
     pub active: Option<Phase>,
     /// What happened, in one line.
-    pub reason: String,
+    pub reason: Untrusted,
     /// It asks for the approval of a deployment.
     pub approval: bool,
 }
@@ -36,7 +37,7 @@ impl Cause {
 
     /// A counter forbids to start a phase.
     pub(super) fn not_started(phase: Phase, trigger: EscalationTrigger) -> Self {
-        let reason = format!("{phase} was not started: {trigger}");
+        let reason = format!("{phase} was not started: {trigger}").into();
         Self { trigger, phase, active: None, reason, approval: false }
     }
 
@@ -50,7 +51,13 @@ impl Cause {
             Stop::Overflow => (EscalationTrigger::ContextOverflow, "its context is over".to_owned()),
             _ => (EscalationTrigger::Manual, "somebody asked for a halt".to_owned()),
         };
-        Self { trigger, phase, active: Some(phase), reason: format!("{phase} was stopped: {why}"), approval: false }
+        Self {
+            trigger,
+            phase,
+            active: Some(phase),
+            reason: format!("{phase} was stopped: {why}").into(),
+            approval: false,
+        }
     }
 
     /// A script of a gate, or a protected file, is not the one that the execution began with.
@@ -61,7 +68,7 @@ impl Cause {
             "{phase}: {}; {gate}. Look at it: fix_and_resume agrees to what is there now",
             PinnedFile::why_not_asked(files)
         );
-        Self { trigger: EscalationTrigger::Manual, phase, active: Some(phase), reason, approval: false }
+        Self { trigger: EscalationTrigger::Manual, phase, active: Some(phase), reason: reason.into(), approval: false }
     }
 
     /// What the deployment runs is not what somebody agreed to.
@@ -73,7 +80,7 @@ impl Cause {
              Look at it: fix_and_resume agrees to what is there now",
             PinnedFile::why_not_asked(files)
         );
-        Self { trigger: EscalationTrigger::Manual, phase, active: Some(phase), reason, approval: false }
+        Self { trigger: EscalationTrigger::Manual, phase, active: Some(phase), reason: reason.into(), approval: false }
     }
 
     /// Sessions died one after the other.
@@ -83,12 +90,12 @@ impl Cause {
              its log, and what the host says about memory and power, may tell why"
         );
         let active = is_active.then_some(phase);
-        Self { trigger: EscalationTrigger::Manual, phase, active, reason, approval: false }
+        Self { trigger: EscalationTrigger::Manual, phase, active, reason: reason.into(), approval: false }
     }
 
     /// A phase that acts outside of the workspace was cut off.
     pub(super) fn in_doubt(phase: Phase) -> Self {
-        let reason = unknown_extent(phase);
+        let reason = unknown_extent(phase).into();
         Self { trigger: EscalationTrigger::Manual, phase, active: Some(phase), reason, approval: false }
     }
 
@@ -98,7 +105,7 @@ impl Cause {
             nothing if nothing.is_empty() => nothing,
             changed => format!(", also to what it runs as it is now: {changed}"),
         };
-        let reason = format!("deploy waits for a human's approval; fix_and_resume gives it{also}");
+        let reason = format!("deploy waits for a human's approval; fix_and_resume gives it{also}").into();
         Self { trigger: EscalationTrigger::Manual, phase: Phase::Deploy, active: None, reason, approval: true }
     }
 }
@@ -142,7 +149,7 @@ fn last_decisions(state: &State) -> Vec<Decision> {
 
 /// The phases that an agent called done and no gate did.
 fn unverified(state: &State) -> Vec<Phase> {
-    let unchecked = state.checkpoints.values().filter(|checkpoint| checkpoint.summary.starts_with(UNVERIFIED));
+    let unchecked = state.checkpoints.values().filter(|checkpoint| checkpoint.summary.raw().starts_with(UNVERIFIED));
     unchecked.map(|checkpoint| checkpoint.phase).collect()
 }
 
@@ -152,11 +159,11 @@ fn failures(state: &State, cause: &Cause) -> Vec<String> {
     let attempts = attempts.map(ToString::to_string);
     let concluded = state.checkpoint(cause.phase).filter(|_| state.active_in(cause.phase).is_none());
     let concluded = concluded.into_iter().flat_map(|checkpoint| checkpoint.errors.iter());
-    let failures = attempts.chain(concluded.map(|error| error.message.clone()));
-    failures.filter(|failure| !cause.reason.contains(failure)).collect()
+    let failures = attempts.chain(concluded.map(|error| error.message.raw().to_owned()));
+    failures.filter(|failure| !cause.reason.raw().contains(failure.as_str())).collect()
 }
 
-fn suggestions(state: &State, cause: &Cause, id: &str) -> Vec<String> {
+fn suggestions(state: &State, cause: &Cause, id: &str) -> Vec<Untrusted> {
     let unverified = unverified(state);
     let phase = cause.phase;
     let advice = match cause.trigger {
@@ -169,7 +176,7 @@ fn suggestions(state: &State, cause: &Cause, id: &str) -> Vec<String> {
     };
     let words: Vec<&str> = unverified.iter().map(|phase| phase.as_str()).collect();
     let look = format!("look at what no gate has checked: {}", words.join(", "));
-    let happened = [format!("what happened: {}", cause.reason)];
+    let happened = [format!("what happened: {}", cause.reason.raw())];
     let answers = [
         format!("loa-run resolve fix_and_resume --call {id}, then loa-run resume: the cause is mended, go on"),
         format!("loa-run resolve skip_phase --call {id}, then loa-run resume: go on without {phase}"),
@@ -177,5 +184,12 @@ fn suggestions(state: &State, cause: &Cause, id: &str) -> Vec<String> {
         format!("loa-run resolve abort --call {id}: stop for good and keep what is there"),
     ];
     let look = (!unverified.is_empty()).then_some(look);
-    happened.into_iter().chain(failures(state, cause)).chain([advice]).chain(look).chain(answers).collect()
+    happened
+        .into_iter()
+        .chain(failures(state, cause))
+        .chain([advice])
+        .chain(look)
+        .chain(answers)
+        .map(Untrusted::from)
+        .collect()
 }

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::attempt::{Attempt, Concluded, failure_line};
 use crate::contract::{Checkpoint, Decision, Metrics, Phase, PhaseError, PhaseExit};
 use crate::events::{FailedAttempt, State};
+use crate::text::Untrusted;
 
 /// How the summary of a phase begins that an agent calls done and no gate does.
 pub const UNVERIFIED: &str = "UNVERIFIED:";
@@ -15,7 +16,7 @@ const SUMMARY: usize = 200;
 pub(super) fn checkpoint(state: &State, concluded: &Concluded<'_>, now: Timestamp) -> Checkpoint {
     let result = concluded.last.result.clone().unwrap_or_default();
     let reported = result.metrics.unwrap_or_default();
-    let summary = result.summary.filter(|summary| !summary.trim().is_empty());
+    let summary = result.summary.filter(|summary| !summary.raw().trim().is_empty());
     let mut errors = result.errors;
     errors.extend(own_errors(concluded));
     Checkpoint {
@@ -36,12 +37,12 @@ pub(super) fn checkpoint(state: &State, concluded: &Concluded<'_>, now: Timestam
 }
 
 /// An agent's word that nobody checked is marked as such.
-fn marked(concluded: &Concluded<'_>, summary: String) -> String {
+fn marked(concluded: &Concluded<'_>, summary: Untrusted) -> Untrusted {
     let unchecked = concluded.last.unverified && concluded.outcome.exit == PhaseExit::Success;
-    if unchecked { format!("{UNVERIFIED} {summary}") } else { summary }
+    if unchecked { format!("{UNVERIFIED} {}", summary.raw()).into() } else { summary }
 }
 
-fn own_summary(concluded: &Concluded<'_>) -> String {
+fn own_summary(concluded: &Concluded<'_>) -> Untrusted {
     let phase = concluded.phase;
     let attempts = match concluded.attempts {
         1 => String::new(),
@@ -49,10 +50,13 @@ fn own_summary(concluded: &Concluded<'_>) -> String {
     };
     match concluded.outcome.exit {
         PhaseExit::Success => match concluded.last.said.as_deref().map(shortened) {
-            Some(said) if !said.is_empty() => said,
-            _ => format!("{phase} completed{attempts}"),
+            Some(said) if !said.is_empty() => said.into(),
+            _ => format!("{phase} completed{attempts}").into(),
         },
-        _ => format!("{phase} failed{attempts}: {}", failure_line(concluded.last, &concluded.outcome)),
+        _ => {
+            let why = failure_line(concluded.last, &concluded.outcome);
+            format!("{phase} failed{attempts}: {}", why.raw()).into()
+        }
     }
 }
 
@@ -72,8 +76,8 @@ fn own_errors(concluded: &Concluded<'_>) -> Vec<PhaseError> {
     let last = is_plain_failure
         .then(|| FailedAttempt { attempt: concluded.number, reason: failure_line(concluded.last, &concluded.outcome) });
     let earlier = concluded.earlier.iter().chain(&last).map(|failed| PhaseError {
-        code: "ATTEMPT_FAILED".to_owned(),
-        message: failed.to_string(),
+        code: "ATTEMPT_FAILED".into(),
+        message: failed.to_string().into(),
         recoverable: concluded.outcome.exit != PhaseExit::Blocked,
     });
     let outcome = concluded
@@ -82,8 +86,8 @@ fn own_errors(concluded: &Concluded<'_>) -> Vec<PhaseError> {
         .as_ref()
         .map(|error| PhaseError { message: failure_line(concluded.last, &concluded.outcome), ..error.clone() });
     let doubt = concluded.in_doubt.then(|| PhaseError {
-        code: "IN_DOUBT".to_owned(),
-        message: unknown_extent(concluded.phase),
+        code: "IN_DOUBT".into(),
+        message: unknown_extent(concluded.phase).into(),
         recoverable: true,
     });
     outcome.into_iter().chain(doubt).chain(refused(concluded.last)).chain(earlier).collect()
@@ -99,8 +103,8 @@ pub(super) fn unknown_extent(phase: Phase) -> String {
 
 fn refused(last: &Attempt) -> Option<PhaseError> {
     last.result_refused.as_ref().map(|reason| PhaseError {
-        code: "RESULT_INVALID".to_owned(),
-        message: format!("the result file was not used: {reason}"),
+        code: "RESULT_INVALID".into(),
+        message: format!("the result file was not used: {reason}").into(),
         recoverable: true,
     })
 }
@@ -113,17 +117,17 @@ pub const SKIPPED: &str = "SKIPPED: ";
 pub fn skipped(state: &State, phase: Phase, because: &str, now: Timestamp) -> Checkpoint {
     let now = state.stamp(now);
     let decision = Decision {
-        id: "D-001".to_owned(),
-        description: format!("Skip the phase {phase}"),
-        reasoning: because.to_owned(),
-        timestamp: now.to_string(),
+        id: "D-001".into(),
+        description: format!("Skip the phase {phase}").into(),
+        reasoning: because.into(),
+        timestamp: now.to_string().into(),
     };
     Checkpoint {
         execution_id: state.execution_id.clone(),
         phase,
         created_at: now,
         exit_code: PhaseExit::Success,
-        summary: format!("{SKIPPED}{because}"),
+        summary: format!("{SKIPPED}{because}").into(),
         decisions: vec![decision],
         artifacts: Vec::new(),
         errors: Vec::new(),

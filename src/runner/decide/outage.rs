@@ -32,7 +32,7 @@ pub fn outage(state: &State, live: &Live, rules: &Rules, phase: Phase, reason: &
     let delay_ms = millis(pause);
     let pause = Waiting { not_before: now.later(Duration::from_millis(delay_ms)).wall(), delay_ms };
     let (waited_ms, until) = (millis(waited) + delay_ms, now.later(left).wall());
-    let reason = reason.to_owned();
+    let reason = reason.into();
     let outage = Outage { phase, reason, since, probe: probes + 1, pause, waited_ms, until, answered: None };
     Step::Record(vec![Event::OutageMet(outage)])
 }

@@ -125,7 +125,7 @@ fn after(state: &State, live: &Live, rules: &Rules, phase: Phase, attempt: &Atte
 fn called(step: &Step) -> (T, String) {
     let Step::Record(events) = step else { panic!("{step:?}") };
     let Some(Event::Escalated { report, reason, .. }) = events.last() else { panic!("{events:?}") };
-    (report.trigger, reason.clone())
+    (report.trigger, reason.raw().to_owned())
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn deadlines_are_of_the_attempt_and_of_its_silence() {
 #[test]
 fn what_follows_each_outcome() {
     let undecided =
-        |remediable| Undecided { phase: Phase::Audit, remediable, trigger: T::NoProgress, reason: String::new() };
+        |remediable| Undecided { phase: Phase::Audit, remediable, trigger: T::NoProgress, reason: "".into() };
     let rows = [
         // A success goes on, whatever counter stands where; a context that is over stops even then.
         (PhaseExit::Success, false, None, NextAction::Proceed),
@@ -327,8 +327,9 @@ fn a_failure_tells_the_last_words_of_each_of_its_attempts() {
     let errors_after = |code| {
         let (ended, _) = after(&paused, &live, &rules, Phase::Design, &attempt(Ok(StageOutcome::exited(code))));
         let checkpoint: &Checkpoint = ended.checkpoint(Phase::Design).expect("concluded");
-        let errors = checkpoint.errors.iter().map(|error| (error.code.clone(), error.message.clone()));
-        (checkpoint.summary.clone(), errors.collect::<Vec<_>>())
+        let errors =
+            checkpoint.errors.iter().map(|error| (error.code.raw().to_owned(), error.message.raw().to_owned()));
+        (checkpoint.summary.raw().to_owned(), errors.collect::<Vec<_>>())
     };
     let failed = |text: &str| ("ATTEMPT_FAILED".to_owned(), text.to_owned());
     let first = failed("attempt 1: exit 1: sh: 1: nothing: not found");
@@ -390,8 +391,9 @@ fn last_words_are_those_of_either_stream_of_the_gate_or_of_the_agent() {
         let (next, _) = after(&began, &running(Phase::Design, 0), &rules, Phase::Design, &attempt);
         let said = next
             .active_in(Phase::Design)
-            .map(|active| active.failed.last().map(|failed| failed.reason.clone()).unwrap_or_default());
-        let failed = |checkpoint: &Checkpoint| checkpoint.summary.trim_start_matches("design failed: ").to_owned();
+            .map(|active| active.failed.last().map(|failed| failed.reason.raw().to_owned()).unwrap_or_default());
+        let failed =
+            |checkpoint: &Checkpoint| checkpoint.summary.raw().trim_start_matches("design failed: ").to_owned();
         let said = said.or_else(|| next.checkpoint(Phase::Design).map(failed));
         assert_eq!(said.as_deref(), Some(expected), "{attempt:?}");
     }
@@ -414,7 +416,7 @@ fn a_call_for_another_cause_tells_how_the_attempts_before_it_failed() {
         let Step::Record(events) = decide(&state, &live, &rules) else { panic!("somebody is called") };
         let Some(Event::Escalated { report, .. }) = events.last() else { panic!("{events:?}") };
         let actions = &report.context.suggested_actions;
-        assert!(actions.contains(&"attempt 1: exit 1: sh: 1: nothing: not found".to_owned()), "{actions:?}");
+        assert!(actions.contains(&"attempt 1: exit 1: sh: 1: nothing: not found".into()), "{actions:?}");
     }
 }
 

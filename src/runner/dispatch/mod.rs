@@ -202,8 +202,9 @@ impl<P: Ports> Dispatcher<P> {
         self.is_at_home()?;
         let active = self.journal.state().active_in(phase);
         let is_first = self.live.phase_began.is_none_or(|(began, _)| began != phase);
-        let (began, trouble) = active
-            .map_or((None, None), |active| (active.began, active.failed.last().map(|failed| failed.reason.clone())));
+        let (began, trouble) = active.map_or((None, None), |active| {
+            (active.began, active.failed.last().map(|failed| failed.reason.raw().to_owned()))
+        });
         self.record_all(events)?;
         let now = self.live.now();
         if is_first {
@@ -363,7 +364,7 @@ impl<P: Ports> Dispatcher<P> {
     pub(super) fn failed(&mut self, error: RunError) -> RunError {
         self.journal.say_ending();
         if !matches!(error, RunError::Store(StoreError::Superseded { .. })) {
-            let ended = Event::SessionEnded { end: RunEnd::Failed { error: in_one_line(&error) } };
+            let ended = Event::SessionEnded { end: RunEnd::Failed { error: in_one_line(&error).into() } };
             let _ = self.record_all(super::decide::charge(&self.live).into_iter().chain([ended]).collect());
         }
         error
@@ -431,6 +432,6 @@ impl<P: Ports> Dispatcher<P> {
 
     /// Journals something odd that stops nothing; nor does it, when it cannot be written.
     pub(super) fn notice(&mut self, text: String) {
-        let _ = self.record(Event::Notice { text });
+        let _ = self.record(Event::Notice { text: text.into() });
     }
 }

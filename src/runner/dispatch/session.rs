@@ -120,7 +120,7 @@ impl<P: Ports> Dispatcher<P> {
         let left = |stray| format!("{stray} may be left of the session that died: look at it, and end it if it is");
         let put_aside = put_aside.iter().map(|folder| was_put_aside(folder));
         for text in notices.into_iter().chain(strays.into_iter().map(left)).chain(put_aside) {
-            dispatcher.record(Event::Notice { text })?;
+            dispatcher.record(Event::Notice { text: text.into() })?;
         }
         let remedy = if let Mode::Resume(remedy) = mode { remedy } else { None };
         // The session has begun, so an error ends it, and is its last event.

@@ -55,7 +55,7 @@ fn halt_idle(layout: &Layout, (mut journal, place): (Journal, Place)) -> Result<
     }
     let phase = state.execution_state().current_phase;
     let session = state.sessions.last().cloned().unwrap_or_else(new_session);
-    let reason = "somebody asked for a halt while nothing ran".to_owned();
+    let reason = "somebody asked for a halt while nothing ran".into();
     let cause = Cause { trigger: EscalationTrigger::Manual, phase, active: None, reason, approval: false };
     let now = clock::now().wall();
     let (number, event) = call_human(state, &session, &cause, now);

@@ -89,7 +89,7 @@ mod tests {
         let term = RunEnd::Interrupted { by: Interrupt::Terminate };
         let outage = RunEnd::Paused { pause: Pause::AgentCancelled };
         let until = RunEnd::Paused { pause: Pause::Limit { until: Some(jiff::Timestamp::UNIX_EPOCH) } };
-        let failed = RunEnd::Failed { error: "no room".to_owned() };
+        let failed = RunEnd::Failed { error: "no room".into() };
         for (status, end, by_hand, by_service) in [
             (
                 RunStatus::Interrupted,
@@ -121,7 +121,7 @@ mod tests {
     fn a_weaker_configuration_is_agreed_to_before_it_is_gone_on_with() {
         let question = |again: &str, agreed| WeakerQuestion { code: "1".to_owned(), agreed, again: again.to_owned() };
         let (trigger, phase, reason) = (EscalationTrigger::Manual, Phase::Design, String::new());
-        let pending = Some(PendingEscalation { number: 1, trigger, phase, reason });
+        let pending = Some(PendingEscalation { number: 1, trigger, phase, reason: reason.into() });
         for again in ["", "--config new"] {
             let asked =
                 State { weaker: Some(question(again, false)), pending: pending.clone(), ..state(RunStatus::Escalated) };

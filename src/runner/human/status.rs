@@ -21,6 +21,7 @@ use crate::runner::{RunError, Undelivered, undelivered};
 use crate::store::{Layout, Place, RunStore, Writer, read_context_state, report_paths};
 use crate::system::lock::Holder;
 use crate::system::process::Interrupt;
+use crate::text::Untrusted;
 
 /// Where an execution stands.
 #[derive(Debug, Clone, Serialize)]
@@ -95,7 +96,7 @@ pub struct Status {
     pub answers: Vec<AnswerLine>,
     /// Why the last session could not go on, when an error ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_error: Option<String>,
+    pub last_error: Option<Untrusted>,
     /// Nothing but checkpoints is known of it: no state of it lies where was looked.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub only_checkpoints: bool,
@@ -113,7 +114,7 @@ pub struct PhaseLine {
     pub status: PhaseProgress,
     /// The summary of its checkpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub summary: Option<String>,
+    pub summary: Option<Untrusted>,
     /// An agent calls it done, and no gate does.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unverified: bool,
@@ -151,8 +152,8 @@ pub struct Pending {
     /// The report.
     pub report: PathBuf,
     /// What happened, in one line.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub reason: String,
+    #[serde(skip_serializing_if = "Untrusted::is_empty")]
+    pub reason: Untrusted,
     /// It asks for the approval of a deployment.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub approval: bool,
@@ -207,7 +208,7 @@ pub fn status(layout: &Layout, store: &dyn RunStore, from: Vantage<'_>) -> Resul
         PhaseLine {
             phase: *phase,
             status: statuses.iter().find(|s| s.phase == *phase).map_or(PhaseProgress::Pending, |s| s.status),
-            unverified: summary.as_ref().is_some_and(|summary| summary.starts_with(UNVERIFIED)),
+            unverified: summary.as_ref().is_some_and(|summary| summary.raw().starts_with(UNVERIFIED)),
             summary,
         }
     };

@@ -47,7 +47,8 @@ pub fn ask_about_weaker(
          resume {again}` then goes on with it; `loa-run resume` goes on with what it began with",
         weaker.join("; ")
     );
-    let cause = Cause { trigger: EscalationTrigger::Manual, phase, active: None, reason, approval: false };
+    let cause =
+        Cause { trigger: EscalationTrigger::Manual, phase, active: None, reason: reason.into(), approval: false };
     let (number, event) = call_human(state, &session, &cause, now);
     journal.record(now, event)?;
     if let Some(report) = journal.state().reports.get(&number) {

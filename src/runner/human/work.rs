@@ -11,6 +11,7 @@ use crate::events::{AgentActivity, Envelope, Event, RunStatus, State};
 use crate::policy::Redactor;
 use crate::store::{Writer, tail};
 use crate::system::files;
+use crate::text::Untrusted;
 
 /// What it comes to for somebody who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -74,14 +75,14 @@ pub struct LastFailure {
     /// The attempt.
     pub attempt: u32,
     /// Why, in one line.
-    pub reason: String,
+    pub reason: Untrusted,
 }
 
 /// The last line of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LastOutput {
     /// The line, without secrets and escapes.
-    pub line: String,
+    pub line: Untrusted,
     /// When the log was written to.
     pub at: Timestamp,
     /// How long ago that was, in milliseconds.
@@ -145,7 +146,7 @@ impl LastOutput {
         let at = files::modified(log)?;
         let line = tail(log, 1, writer, &Redactor::default()).pop()?;
         let ago = now.duration_since(at).max(SignedDuration::ZERO);
-        Some(Self { line, at, ago_ms: u64::try_from(ago.as_millis()).unwrap_or(u64::MAX) })
+        Some(Self { line: line.into(), at, ago_ms: u64::try_from(ago.as_millis()).unwrap_or(u64::MAX) })
     }
 }
 
@@ -210,7 +211,7 @@ mod tests {
     }
 
     fn ended(exit: PhaseExit) -> Event {
-        let reason = (exit != PhaseExit::Success).then(|| "exit 1: no route".to_owned());
+        let reason = (exit != PhaseExit::Success).then(|| "exit 1: no route".into());
         Event::AttemptEnded {
             phase: Phase::Design,
             stage: None,
@@ -227,7 +228,7 @@ mod tests {
             stage: None,
             attempt: 2,
             failure: None,
-            reason: "exit 1: no route".to_owned(),
+            reason: "exit 1: no route".into(),
             delay_ms: 5,
             not_before: Timestamp::MAX,
         }
@@ -236,7 +237,7 @@ mod tests {
     fn outage() -> Event {
         Event::OutageMet(Outage {
             phase: Phase::Design,
-            reason: "no network".to_owned(),
+            reason: "no network".into(),
             since: Timestamp::UNIX_EPOCH,
             probe: 1,
             pause: Waiting { not_before: Timestamp::MAX, delay_ms: 5 },
@@ -314,7 +315,7 @@ mod tests {
     fn a_failure_is_told_until_its_phase_succeeds() {
         let (state, envelopes) = told(vec![started(1), ended(PhaseExit::Retry), paused()]);
         let failure = LastFailure::of(&state, &envelopes).expect("it failed");
-        assert_eq!((failure.attempt, failure.reason.as_str()), (1, "exit 1: no route"));
+        assert_eq!((failure.attempt, failure.reason.raw()), (1, "exit 1: no route"));
         let (state, envelopes) = told(vec![started(1), ended(PhaseExit::Success)]);
         assert_eq!(LastFailure::of(&state, &envelopes), None);
     }

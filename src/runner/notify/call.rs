@@ -3,6 +3,7 @@
 use crate::contract::{EscalationTrigger, Phase};
 use crate::events::State;
 use crate::store::{Layout, ReportPaths, report_paths};
+use crate::text::Untrusted;
 
 /// What a human is told first.
 #[derive(Debug, Clone)]
@@ -14,7 +15,7 @@ pub struct Call {
     /// Where.
     pub phase: Phase,
     /// What happened, in one line.
-    pub reason: String,
+    pub reason: Untrusted,
     /// The report.
     pub report: ReportPaths,
 }

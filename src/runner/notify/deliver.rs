@@ -55,11 +55,13 @@ pub struct Delivered {
 }
 
 impl Deliverer {
-    /// Whoever delivers by these bounds. `withheld` are variables that are not for programs.
+    /// Whoever delivers by these bounds. `withheld` are variables that no program is given.
     #[must_use]
     pub fn new(layout: &Layout, place: &Place, bounds: &Bounds, answering: Answering, withheld: Vec<String>) -> Self {
         let (workspace, redactor) = (layout.workspace().to_path_buf(), bounds.redactor.clone());
-        let sender = Sender { workspace, redactor, withheld };
+        let mut given = bounds.notification.given.clone();
+        given.retain(|name| !withheld.contains(name));
+        let sender = Sender { workspace, redactor, given };
         let (layout, place, notification) = (layout.clone(), place.clone(), bounds.notification.clone());
         Self { layout, place, notification, answering, sender }
     }
@@ -242,7 +244,7 @@ impl Deliverer {
     /// Tells of an end that no journal holds, such as one of a full disk: each receiver that wants failures, once, for ten
     /// seconds at most. What became of each.
     pub async fn tell_unrecorded(&self, id: &str, error: &str) -> Vec<(String, Outcome)> {
-        let news = News::Failed { error: error.to_owned() };
+        let news = News::Failed { error: error.into() };
         let morning = Morning::unrecorded(id.to_owned(), &news, self.layout.workspace(), &self.answering);
         let mut tries = JoinSet::new();
         for receiver in self.notification.receivers.iter().filter(|receiver| receiver.wants(&news)).cloned() {

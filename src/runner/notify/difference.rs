@@ -7,6 +7,7 @@ use similar::TextDiff;
 use crate::events::{PinnedFile, PinnedRole};
 use crate::policy::Redactor;
 use crate::runner::recorded_files::text_now;
+use crate::text::{is_visible, line};
 
 /// How many files are shown.
 const FILES: usize = 5;
@@ -53,7 +54,7 @@ pub(super) fn differences(
         lines -= fitting.len();
         bytes -= fitting.iter().map(|line| line.len() + 1).sum::<usize>();
         let more = all.len() - fitting.len();
-        shown.push(Difference { file: file.path.display().to_string(), lines: fitting, more });
+        shown.push(Difference { file: line(&file.path.display().to_string()), lines: fitting, more });
     }
     let more = files.len().saturating_sub(FILES);
     let named = || vec!["`loa-run status` names them".to_owned()];
@@ -125,8 +126,7 @@ const TOUCHED: &str = "it is as it was now: it was written, moved or replaced wh
 fn in_full(line: &str) -> String {
     let mut text = String::new();
     for letter in line.chars().take(LINE) {
-        let is_hidden = letter.is_control() && letter != '\t'
-            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+        let is_hidden = !is_visible(letter) && letter != '\t';
         if is_hidden { text.extend(letter.escape_unicode()) } else { text.push(letter) }
     }
     match line.chars().count().saturating_sub(LINE) {

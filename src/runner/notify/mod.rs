@@ -18,5 +18,5 @@ mod work_tree;
 pub use self::call::Call;
 pub use self::deliver::{Delivered, Deliverer};
 pub use self::difference::Difference;
-pub use self::morning::{Answering, Morning, shell_word};
+pub use self::morning::{Answering, Morning};
 pub use self::outbox::{Outcome, Undelivered, carried, due, next_try, tried, undelivered};

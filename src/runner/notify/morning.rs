@@ -7,7 +7,8 @@ use crate::contract::{Finding, Phase, PhaseExit};
 use crate::draw;
 use crate::events::{Message, News, State};
 use crate::runner::decide::SKIPPED;
-use crate::store::{Layout, ReportPaths, clean, report_paths};
+use crate::store::{Layout, ReportPaths, report_paths};
+use crate::text::{cut, line};
 
 /// How long the line may be that a telephone shows of it.
 const TITLE: usize = 200;
@@ -120,13 +121,13 @@ impl Morning {
             event: message.news.word(),
             execution: state.execution_id.to_string(),
             workspace: layout.workspace().display().to_string(),
-            title: clean(&title(&message.news, state.phases.len(), layout.workspace()), TITLE),
+            title: cut(line(&title(&message.news, state.phases.len(), layout.workspace())), TITLE),
             call: asked(&message.news, state, layout),
             notes: notes(&message.news, state, answering),
             phases: phase_lines(state),
             took: took(message, state),
             error: error(&message.news),
-            files: clean(&state.changed_files.to_string(), REASON),
+            files: cut(line(&state.changed_files.to_string()), REASON),
             differences: observed.differences,
             changed: observed.changed,
             changed_since: changed_since(state),
@@ -146,7 +147,7 @@ impl Morning {
 
     /// A message about an end that no journal holds: what is known is the end alone.
     pub(super) fn unrecorded(id: String, news: &News, workspace: &Path, answering: &Answering) -> Self {
-        let title = clean(&title(news, 0, workspace), TITLE);
+        let title = cut(line(&title(news, 0, workspace)), TITLE);
         let took = "not known: this end could not be recorded";
         let answers = vec![("Go on, when the cause is mended", answering.line(answering.goes_on))];
         let error = error(news);
@@ -187,7 +188,7 @@ pub(super) fn logs_of(news: &News, state: &State) -> Vec<(Phase, u32)> {
 }
 
 fn error(news: &News) -> Option<String> {
-    if let News::Failed { error } = news { Some(clean(error, REASON)) } else { None }
+    if let News::Failed { error } = news { Some(error.cut(REASON)) } else { None }
 }
 
 /// What the work tree is compared with.
@@ -206,9 +207,9 @@ fn title(news: &News, phases: usize, workspace: &Path) -> String {
         News::Completed => format!("loa-run: {name} is done, {phases} phases"),
         News::Paused { pause } => format!("loa-run: {name} is paused: {pause}"),
         News::Terminated => format!("loa-run: {name} is paused: it was asked to stop (TERM)"),
-        News::Failed { error } => format!("loa-run: {name} was stopped by an error: {error}"),
+        News::Failed { error } => format!("loa-run: {name} was stopped by an error: {}", error.line()),
         News::Escalated { trigger, phase, reason, .. } => {
-            format!("loa-run: a human is needed: {} in {phase}: {reason}", trigger.explained())
+            format!("loa-run: a human is needed: {} in {phase}: {}", trigger.explained(), reason.line())
         }
     }
 }
@@ -221,7 +222,7 @@ fn asked(news: &News, state: &State, layout: &Layout) -> Option<Asked> {
         id: state.execution_id.call(*number),
         trigger: trigger.to_string(),
         phase: *phase,
-        reason: clean(reason, REASON),
+        reason: reason.cut(REASON),
         report,
         loops: told.map_or(0, |report| report.context.remediation_attempts),
         findings: findings(told.map_or(&[][..], |report| &report.state.remaining_findings)),
@@ -237,14 +238,14 @@ fn notes(news: &News, state: &State, answering: &Answering) -> Vec<String> {
     let in_reach = "Unguarded: a phase ran that could reach the state of the run, and answer too".to_owned();
     let awaits = "A process waits for the answer, and goes on by itself".to_owned();
     let notes = [drawn, state.was_in_reach.then_some(in_reach), answering.is_awaited.then_some(awaits)];
-    notes.into_iter().flatten().map(|note| clean(&note, REASON)).collect()
+    notes.into_iter().flatten().map(|note| cut(line(&note), REASON)).collect()
 }
 
 /// The first of what an audit found, a line each.
 fn findings(all: &[Finding]) -> Vec<String> {
     let line = |finding: &Finding| {
         let Finding { id, severity, description, .. } = finding;
-        format!("{severity} {}: {}", clean(id, SUMMARY), clean(description, SUMMARY))
+        format!("{severity} {}: {}", id.cut(SUMMARY), description.cut(SUMMARY))
     };
     let more = all.len().saturating_sub(FINDINGS);
     let more = (more > 0).then(|| format!("and {more} more, which the report names"));
@@ -253,11 +254,11 @@ fn findings(all: &[Finding]) -> Vec<String> {
 
 /// Each phase in a line; those that were passed over for one reason share theirs.
 fn phase_lines(state: &State) -> Vec<String> {
-    let mut skipped: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut skipped: Vec<(String, Vec<&str>)> = Vec::new();
     let mut lines = Vec::new();
     for phase in &state.phases {
-        let summary = state.checkpoint(*phase).map(|checkpoint| checkpoint.summary.as_str());
-        let Some(because) = summary.and_then(|summary| summary.strip_prefix(SKIPPED)) else {
+        let summary = state.checkpoint(*phase).map(|checkpoint| checkpoint.summary.line());
+        let Some(because) = summary.and_then(|summary| Some(summary.strip_prefix(SKIPPED)?.to_owned())) else {
             lines.push(phase_line(*phase, state));
             continue;
         };
@@ -266,8 +267,9 @@ fn phase_lines(state: &State) -> Vec<String> {
             None => skipped.push((because, vec![phase.as_str()])),
         }
     }
-    let skipped =
-        skipped.iter().map(|(because, phases)| format!("skipped: {}: {}", phases.join(", "), clean(because, SUMMARY)));
+    let skipped = skipped
+        .iter()
+        .map(|(because, phases)| format!("skipped: {}: {}", phases.join(", "), cut(because.clone(), SUMMARY)));
     lines.extend(skipped);
     lines
 }
@@ -286,7 +288,7 @@ fn phase_line(phase: Phase, state: &State) -> String {
         None if attempts.is_empty() => "not begun",
         None => "to run again",
     };
-    let summary = checkpoint.map(|checkpoint| format!(": {}", clean(&checkpoint.summary, SUMMARY))).unwrap_or_default();
+    let summary = checkpoint.map(|checkpoint| format!(": {}", checkpoint.summary.cut(SUMMARY))).unwrap_or_default();
     format!("{phase}: {word}{attempts}{summary}")
 }
 
@@ -345,14 +347,4 @@ fn answers(news: &News, state: &State, answering: &Answering) -> Vec<(&'static s
             ]
         }
     }
-}
-
-/// A word that a shell takes as it is.
-#[must_use]
-pub fn shell_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::events::{Event, Message, News, Settled, State};
 use crate::policy::Backoff;
 use crate::runner::receivers::Receiver;
+use crate::text::Untrusted;
 
 /// The pauses between tries.
 const PAUSES: Backoff =
@@ -23,21 +24,21 @@ pub enum Outcome {
     /// It may take it later.
     Later {
         /// Why it did not.
-        reason: String,
+        reason: Untrusted,
         /// How long it wants to be left alone.
         after: Option<Duration>,
     },
     /// It will never take it: to try again would only be a nuisance.
     Never {
         /// Why.
-        reason: String,
+        reason: Untrusted,
     },
 }
 
 impl Outcome {
     /// Why it was not taken.
     #[must_use]
-    pub fn reason(&self) -> Option<&str> {
+    pub fn reason(&self) -> Option<&Untrusted> {
         match self {
             Self::Taken => None,
             Self::Later { reason, .. } | Self::Never { reason } => Some(reason),
@@ -59,7 +60,7 @@ pub struct Undelivered {
     pub tries: u32,
     /// Why it was not taken; absent where nobody has tried.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Untrusted>,
     /// It was refused for good: it is tried again only where somebody insists.
     pub refused: bool,
     /// When it is tried again; absent where it is due now, and where it was refused.
@@ -193,7 +194,7 @@ mod tests {
     fn told(to: &str, failed: Option<&str>, again_in: Option<i64>) -> Event {
         Event::Notified {
             means: to.to_owned(),
-            failed: failed.map(str::to_owned),
+            failed: failed.map(Untrusted::from),
             message: Some("exec-1-3".to_owned()),
             again_at: again_in.map(|seconds| now() + SignedDuration::from_secs(seconds)),
         }
@@ -250,10 +251,10 @@ mod tests {
         let state = after(vec![paused()]);
         let message = &state.outbox.as_ref().expect("opened").messages[0];
         let later =
-            |after: Option<u64>| Outcome::Later { reason: "busy".to_owned(), after: after.map(Duration::from_secs) };
+            |after: Option<u64>| Outcome::Later { reason: "busy".into(), after: after.map(Duration::from_secs) };
         for (tries, outcome, pause) in [
             (0, Outcome::Taken, None),
-            (0, Outcome::Never { reason: "no".to_owned() }, None),
+            (0, Outcome::Never { reason: "no".into() }, None),
             (0, later(None), Some(1)),
             (3, later(None), Some(8)),
             (30, later(None), Some(900)),
@@ -290,7 +291,7 @@ mod tests {
         let everybody = [receiver("a", &NotifyOn::ALL)];
         let gone_on = after(vec![paused(), session()]);
         assert_eq!(due(&gone_on, &everybody, now(), true), []);
-        let failed = Event::SessionEnded { end: RunEnd::Failed { error: "no room".to_owned() } };
+        let failed = Event::SessionEnded { end: RunEnd::Failed { error: "no room".into() } };
         assert_eq!(due(&after(vec![failed, session()]), &everybody, now(), true), []);
         let completed = after(vec![paused(), Event::ExecutionCompleted]);
         assert_eq!(carried(&completed, &everybody).len(), 1, "a pause is of no interest any more");

@@ -11,10 +11,10 @@ use super::render;
 use crate::config::Secret;
 use crate::policy::Redactor;
 use crate::runner::receivers::{Means, Receiver};
-use crate::runner::session::SESSION_VARIABLE;
-use crate::system::clock;
 use crate::system::process::{Captured, Command, ProcessExit, capture_told};
 use crate::system::webhook::{self, Answer, Post};
+use crate::system::{clock, env};
+use crate::text::Untrusted;
 
 /// How much of what a program says is kept.
 const SAID: usize = 4096;
@@ -30,8 +30,8 @@ pub(super) struct Sender {
     pub(super) workspace: PathBuf,
     /// What must not be said.
     pub(super) redactor: Redactor,
-    /// Variables that are not for programs.
-    pub(super) withheld: Vec<String>,
+    /// Variables of our environment that programs are given besides those of every helper.
+    pub(super) given: Vec<String>,
 }
 
 impl Sender {
@@ -44,7 +44,7 @@ impl Sender {
                 let mail = render::email(morning, (from, to), clock::now().wall());
                 let captured = match self.command(program, morning) {
                     Ok(command) => capture_told(&command, mail.into_bytes(), SAID, time).await,
-                    Err(reason) => return Outcome::Never { reason },
+                    Err(reason) => return Outcome::Never { reason: reason.into() },
                 };
                 self.ended(captured, time, |code| code != TEMPORARY && PERMANENT.contains(&code))
             }
@@ -66,7 +66,7 @@ impl Sender {
                 let captured = capture_told(&command, render::plain(morning).into_bytes(), SAID, time).await;
                 self.ended(captured, time, |_| false)
             }
-            Err(reason) => Outcome::Never { reason },
+            Err(reason) => Outcome::Never { reason: reason.into() },
         }
     }
 
@@ -74,10 +74,9 @@ impl Sender {
         let (program, arguments) = argv.split_first().ok_or("nothing to run")?;
         // Where the workspace is gone, somebody has to be told of that too.
         let folder = if self.workspace.is_dir() { &self.workspace } else { Path::new("/") };
-        let mut command = Command::new(program)
+        let mut command = Command::helper(program)
             .args(arguments)
             .folder(folder)
-            .env_remove(SESSION_VARIABLE)
             .env("LOA_EXECUTION_ID", &morning.execution)
             .env("LOA_WORKSPACE", &self.workspace)
             .env("LOA_MESSAGE_ID", &morning.id)
@@ -91,16 +90,17 @@ impl Sender {
                 .env("LOA_ESCALATION_REPORT", &call.report.markdown)
                 .env("LOA_ESCALATION_REPORT_YAML", &call.report.yaml);
         }
-        Ok(self.withheld.iter().fold(command, Command::env_remove))
+        let given = self.given.iter().filter_map(|name| Some((name, env::var(name)?)));
+        Ok(given.fold(command, |command, (name, value)| command.env(name, value)))
     }
 
     fn ended(&self, captured: Captured, time: Duration, is_for_good: impl Fn(i32) -> bool) -> Outcome {
         let said = String::from_utf8_lossy(&captured.stderr);
         let last = said.lines().rfind(|line| !line.trim().is_empty()).map(|line| format!(": {}", line.trim()));
-        let reason = |text: String| self.redactor.text(&text);
+        let reason = |text: String| Untrusted::from(self.redactor.text(&text));
         match captured.exit {
             _ if captured.timed_out => {
-                Outcome::Later { reason: format!("it took more than {} ms", time.as_millis()), after: None }
+                Outcome::Later { reason: format!("it took more than {} ms", time.as_millis()).into(), after: None }
             }
             ProcessExit::Exited(0) => Outcome::Taken,
             ProcessExit::Exited(code) if is_for_good(code) => {
@@ -123,7 +123,7 @@ impl Sender {
         let (url, token) = match found {
             Ok(found) => found,
             // It may be there for the next command.
-            Err(reason) => return Outcome::Later { reason, after: None },
+            Err(reason) => return Outcome::Later { reason: reason.into(), after: None },
         };
         headers.push(("idempotency-key", morning.id.clone()));
         headers.extend(token.iter().map(|token| ("authorization", format!("Bearer {token}"))));
@@ -131,11 +131,13 @@ impl Sender {
         let post = Post { url, headers, body, time };
         let outcome = match tokio::time::timeout(time, webhook::post(post)).await {
             Ok(Ok(Ok(answer))) => answered(&answer, clock::now().wall()),
-            Ok(Ok(Err(reason))) => Outcome::Later { reason, after: None },
-            Ok(Err(_)) => Outcome::Later { reason: "the client failed".to_owned(), after: None },
-            Err(_) => Outcome::Later { reason: format!("no answer within {} ms", time.as_millis()), after: None },
+            Ok(Ok(Err(reason))) => Outcome::Later { reason: reason.into(), after: None },
+            Ok(Err(_)) => Outcome::Later { reason: "the client failed".into(), after: None },
+            Err(_) => {
+                Outcome::Later { reason: format!("no answer within {} ms", time.as_millis()).into(), after: None }
+            }
         };
-        let hide = |text: String| self.redactor.text(&hidden.text(&text));
+        let hide = |text: Untrusted| Untrusted::from(self.redactor.text(&hidden.text(text.raw())));
         match outcome {
             Outcome::Taken => Outcome::Taken,
             Outcome::Later { reason, after } => Outcome::Later { reason: hide(reason), after },
@@ -151,11 +153,12 @@ fn json() -> Vec<(&'static str, String)> {
 /// What an answer means: what is said to be temporary is tried again, what is said to be wrong is not.
 fn answered(answer: &Answer, now: Timestamp) -> Outcome {
     let said = if answer.said.is_empty() { String::new() } else { format!(": {}", answer.said) };
-    let reason = format!("status {}{said}", answer.status);
+    let reason = Untrusted::from(format!("status {}{said}", answer.status));
     match answer.status {
         200..=299 => Outcome::Taken,
         300..=399 => Outcome::Never {
-            reason: format!("{reason} (a redirect, which is not followed: name the place that it leads to)"),
+            reason: format!("{} (a redirect, which is not followed: name the place that it leads to)", reason.raw())
+                .into(),
         },
         408 | 425 | 429 | 500..=599 => {
             Outcome::Later { reason, after: answer.retry_after.as_deref().and_then(|after| pause(after, now)) }

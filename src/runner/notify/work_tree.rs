@@ -5,9 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::events::WorkTree;
-use crate::store::{Layout, clean};
+use crate::store::Layout;
 use crate::system::process::{Command, ProcessExit, capture};
 use crate::system::{beneath, git};
+use crate::text::{cut, last_written};
 
 /// How long git may take to say what changed.
 const LOOK: Duration = Duration::from_secs(2);
@@ -44,7 +45,7 @@ pub(super) async fn changed(layout: &Layout, began: &WorkTree) -> Vec<String> {
             lines.push(format!("{} files that git does not know; nobody recorded which of them are new", names.len()));
         }
     }
-    lines.iter().map(|line| clean(line, LINE)).collect()
+    lines.iter().map(|line| cut(last_written(line), LINE)).collect()
 }
 
 /// What git says of what it knows.

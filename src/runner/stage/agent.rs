@@ -213,7 +213,7 @@ impl StageTask {
     async fn after(&mut self, end: &AgentEnd, agent: &mut AgentSession) -> Result<Next, RunError> {
         if end.session_refused {
             let text = format!("{}: the session is not there any more; a new one begins", agent.phase);
-            self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
+            self.inbox.tell(Fact::Happened(Event::Notice { text: text.into() })).await;
             agent.known = None;
             self.inbox.announce(Fact::Happened(Event::AgentSessionDropped { phase: agent.phase })).await;
             return Ok(Next::Again);
@@ -261,7 +261,7 @@ impl StageTask {
             Driven::Cut(Cut::Over(stop), _) => return Ok(Next::End(Err(stop))),
             Driven::Ended(end) if end.class != Class::Done => {
                 let text = format!("{}: the compaction did not succeed: {}", agent.phase, end.evidence);
-                self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
+                self.inbox.tell(Fact::Happened(Event::Notice { text: text.into() })).await;
             }
             Driven::Ended(_) | Driven::Cut(Cut::Full | Cut::Unanswered | Cut::Unreached, _) => {}
         }

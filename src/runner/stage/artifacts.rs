@@ -103,5 +103,5 @@ fn artifact(change: Change) -> Artifact {
         ChangeKind::Modified(size) => (ArtifactAction::Modified, Some(size)),
         ChangeKind::Deleted => (ArtifactAction::Deleted, None),
     };
-    Artifact { path: change.path, action, size_bytes }
+    Artifact { path: change.path.into(), action, size_bytes }
 }

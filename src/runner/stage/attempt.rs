@@ -154,7 +154,7 @@ impl StageTask {
     /// `said` is what there was to say before it began.
     pub(in crate::runner) async fn run(self, said: Option<String>) {
         if let Some(text) = said {
-            self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
+            self.inbox.tell(Fact::Happened(Event::Notice { text: text.into() })).await;
         }
         let inbox = self.inbox.clone();
         match self.attempt().await {
@@ -181,7 +181,7 @@ impl StageTask {
                 .err()
                 .map(|error| format!("{phase}: its log has no copy in the workspace: {error}: {}", error.source));
             for text in moved.iter().map(|path| was_put_aside(path)).chain(missing) {
-                self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
+                self.inbox.tell(Fact::Happened(Event::Notice { text: text.into() })).await;
             }
         }
         let (result, result_refused) = match self.paths.read_result(&self.bounds.redactor) {
@@ -297,7 +297,7 @@ impl StageTask {
         if left > 0 {
             let phase = self.order.stage.phase;
             let text = format!("{left} processes that {phase} left behind were ended");
-            self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
+            self.inbox.tell(Fact::Happened(Event::Notice { text: text.into() })).await;
         }
     }
 
@@ -398,7 +398,7 @@ impl StageTask {
             let text = format!(
                 "{phase}: the folder of its results and signals was taken away; it is made again, and what was in it is lost"
             );
-            self.inbox.tell(Fact::Happened(Event::Notice { text })).await;
+            self.inbox.tell(Fact::Happened(Event::Notice { text: text.into() })).await;
         }
         Ok(())
     }
@@ -447,7 +447,7 @@ impl StageTask {
 fn log_end(attempt: &Attempt) {
     match &attempt.end {
         Ok(outcome) => {
-            let code = outcome.error.as_ref().map(|error| error.code.as_str());
+            let code = outcome.error.as_ref().map(|error| error.code.raw());
             info!(target: "attempt", exit = outcome.exit.code(), code, gate = attempt.in_gate, "ended");
         }
         Err(stop) => info!(target: "attempt", ?stop, gate = attempt.in_gate, "stopped"),

@@ -306,7 +306,7 @@ impl ContextWatch {
     }
 
     fn notice(&mut self, text: String) {
-        self.seen.push(Seen::Event(Event::Notice { text }));
+        self.seen.push(Seen::Event(Event::Notice { text: text.into() }));
     }
 
     fn emit(&mut self, signal: &Signal) -> Result<(), RunError> {

@@ -279,7 +279,7 @@ mod tests {
 
     fn envelope(seq: u64, text: &str) -> Envelope {
         let at = Timestamp::from_second(1_769_868_000).expect("a time of this century");
-        Envelope { version: EVENT_VERSION, seq, at, epoch: 1, event: Event::Notice { text: text.to_owned() } }
+        Envelope { version: EVENT_VERSION, seq, at, epoch: 1, event: Event::Notice { text: text.into() } }
     }
 
     /// A journal of three events: its folder and its bytes.
@@ -294,7 +294,7 @@ mod tests {
 
     fn texts(contents: &Contents) -> Vec<String> {
         let text = |envelope: &Envelope| match &envelope.event {
-            Event::Notice { text } => text.clone(),
+            Event::Notice { text } => text.raw().to_owned(),
             other => panic!("{other:?}"),
         };
         contents.envelopes.iter().map(text).collect()
@@ -346,7 +346,7 @@ mod tests {
         let mut journal = OpenJournal::create(&disk::host(), &path, &envelope(1, "one")).expect("created");
         let reopened = Event::PhaseReopened { phase: crate::contract::Phase::Design };
         for seq in 2..5 {
-            let event = if seq == 2 { Event::Notice { text: "two".to_owned() } } else { reopened.clone() };
+            let event = if seq == 2 { Event::Notice { text: "two".into() } } else { reopened.clone() };
             journal.append(&[Envelope { event, ..envelope(seq, "") }], true).expect("appended");
         }
         let whole = files::read(&path, 1 << 20).expect("read");

@@ -9,6 +9,7 @@ use crate::contract::{CompactionLevel, ExecutionId, Phase, PhaseExit, SessionId,
 use crate::events::{AgentActivity, CompactionMeans, Dated, Event, RunEnd, RunOrigin};
 use crate::store::StoreError;
 use crate::system::files::{self, FileError};
+use crate::text::Untrusted;
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -61,7 +62,7 @@ pub(super) enum HistoryEvent {
         exit: Option<PhaseExit>,
         /// Why it failed, in one line.
         #[serde(default)]
-        reason: Option<String>,
+        reason: Option<Untrusted>,
     },
     /// The run waits before the next attempt.
     BackedOff {
@@ -189,7 +190,7 @@ fn dated(line: HistoryLine) -> Option<Dated> {
         }
         HistoryEvent::BackedOff { phase, delay_ms } => {
             let not_before = line.at + jiff::SignedDuration::from_millis(i64::try_from(delay_ms).ok()?);
-            let reason = String::new();
+            let reason = Untrusted::default();
             Event::BackedOff { phase, stage: None, attempt: 0, failure: None, reason, delay_ms, not_before }
         }
         HistoryEvent::Remediation { number } => Event::Remediation { number, of: number },

@@ -17,6 +17,7 @@ use crate::contract::{Checkpoint, EscalationReport, ExecutionId, Phase};
 use crate::events::{AgentState, ApprovalState, Dated, PendingEscalation, State};
 use crate::system::disk;
 use crate::system::files;
+use crate::text::Untrusted;
 
 /// An execution that was recorded before there was a journal.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,7 +112,7 @@ fn state(
         number: pending.number,
         trigger: pending.trigger,
         phase: pending.phase,
-        reason: String::new(),
+        reason: Untrusted::default(),
     });
     State {
         sessions: record.sessions,

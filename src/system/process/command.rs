@@ -42,6 +42,16 @@ impl Command {
         }
     }
 
+    /// A program that helps us, such as git or one that tells people: of our environment it has only what such a program needs.
+    pub fn helper(program: impl AsRef<OsStr>) -> Self {
+        let given = env::for_helpers().into_iter();
+        Self {
+            inherit: false,
+            environment: given.map(|(name, value)| (name, Some(value))).collect(),
+            ..Self::new(program)
+        }
+    }
+
     /// The program, as it was given.
     #[must_use]
     pub fn program(&self) -> Cow<'_, str> {

@@ -9,7 +9,7 @@ fn manifest(more: &Value) -> Manifest {
 }
 
 fn identity() -> Identity {
-    Identity { program: Some("/x".into()), version: Some("1".to_owned()), ..Identity::default() }
+    Identity { program: Some("/x".into()), version: Some("1".into()), ..Identity::default() }
 }
 
 /// All phases in order, ended with 0; then changed at these places.
@@ -95,8 +95,8 @@ fn a_program_that_is_missing_or_does_not_say_its_version() {
     for (identity, what, expected) in [
         (identity(), "version", Health::Well),
         (Identity { version: None, ..identity() }, "version", Health::Remark),
-        (Identity { problem: Some("exit 3".to_owned()), ..identity() }, "version", Health::Fault),
-        (Identity { problem: Some("nowhere".to_owned()), ..Identity::default() }, "program", Health::Fault),
+        (Identity { problem: Some("exit 3".into()), ..identity() }, "version", Health::Fault),
+        (Identity { problem: Some("nowhere".into()), ..Identity::default() }, "program", Health::Fault),
     ] {
         let all = checkup(&manifest(&json!({})), &identity, None);
         let said = all.iter().find(|symptom| symptom.what == what).map(|symptom| symptom.health);

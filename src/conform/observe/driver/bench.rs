@@ -12,12 +12,12 @@ use tempfile::TempDir;
 use super::options::RigOptions;
 use super::program::Places;
 use crate::conform::model::{Model, Options, Route, Script, Step as Answer};
-use crate::conform::observe::workspace::quoted;
 use crate::conform::spec::agent::{Turned, knob_environment, merge, turned};
 use crate::conform::spec::{AgentCase, AgentExpectation, AgentManifest, Errand, Spoilt, WhichFolder, names};
 use crate::system::clock::Millis;
 use crate::system::clock::{self, Moment};
 use crate::system::{files, scratch};
+use crate::text::quoted;
 
 /// Longest file that is looked at, in bytes.
 const LONGEST: u64 = 1 << 20;

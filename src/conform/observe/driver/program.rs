@@ -11,6 +11,7 @@ use crate::conform::spec::{AgentManifest, Argv, Case, CompactorWay, Limits, Mani
 use crate::conform::suite::{hash_of, sha256};
 use crate::system::process::{Captured, Command, ProcessExit, capture};
 use crate::system::{env, scratch};
+use crate::text::Untrusted;
 
 /// How long a program may take to say its version.
 pub(super) const VERSION_TIME: Duration = Duration::from_secs(20);
@@ -34,11 +35,11 @@ pub struct Identity {
     /// The other files that the commands name, such as the script that an interpreter runs.
     pub parts: Vec<PathBuf>,
     /// The first line that its `version` printed.
-    pub version: Option<String>,
+    pub version: Option<Untrusted>,
     /// Whether the manifest's `build` had to make it.
     pub built: bool,
     /// Why it cannot be started; a runtime with a problem is not judged.
-    pub problem: Option<String>,
+    pub problem: Option<Untrusted>,
 }
 
 /// What stands for the placeholders of a manifest.
@@ -136,19 +137,20 @@ pub(in crate::conform) async fn identify(manifest: &Manifest, dir: &Path, judge:
     let places = Places::new(dir, judge);
     let Some(start) = manifest.program() else {
         let problem = "the manifest has neither `run` nor `adapter`".to_owned();
-        return Identity { problem: Some(problem), ..Identity::default() };
+        return Identity { problem: Some(problem.into()), ..Identity::default() };
     };
     let mut identity = Identity { program: places.locate(start), ..Identity::default() };
     if identity.program.is_none()
         && let Some(build) = &manifest.build
     {
         identity.built = true;
-        identity.problem = ask(places.argv(build), &spoken(&places, manifest), dir, BUILD_TIME).await.err();
+        identity.problem =
+            ask(places.argv(build), &spoken(&places, manifest), dir, BUILD_TIME).await.err().map(Untrusted::from);
         identity.program = places.locate(start);
     }
     if identity.program.is_none() {
         let name = start.first().map_or("nothing", String::as_str);
-        identity.problem.get_or_insert(format!("`{name}` is neither beside the judge nor on PATH"));
+        identity.problem.get_or_insert(format!("`{name}` is neither beside the judge nor on PATH").into());
         return identity;
     }
     identity.parts = places.parts(identity.program.as_deref(), manifest.commands().map(|(_, argv)| argv));
@@ -168,7 +170,7 @@ pub(in crate::conform) async fn identify_agent(
     programs: &Path,
 ) -> Identity {
     if let Some(why) = &manifest.out_of_reach {
-        return Identity { problem: Some(why.clone()), ..Identity::default() };
+        return Identity { problem: Some(why.as_str().into()), ..Identity::default() };
     }
     let places = Places::new(dir, judge).preferring(programs);
     let program = places.locate(&manifest.run);
@@ -177,11 +179,11 @@ pub(in crate::conform) async fn identify_agent(
     if identity.program.is_none() {
         let name = manifest.run.first().map_or("nothing", String::as_str);
         let problem = format!("`{name}` is neither in {} nor beside the judge nor on PATH", programs.display());
-        return Identity { problem: Some(problem), ..identity };
+        return Identity { problem: Some(problem.into()), ..identity };
     }
     let home = match scratch::folder("loa-home-") {
         Ok(home) => home,
-        Err(error) => return Identity { problem: Some(error.to_string()), ..identity },
+        Err(error) => return Identity { problem: Some(error.to_string().into()), ..identity },
     };
     let env = BTreeMap::from([("HOME".to_owned(), text(home.path()))]);
     let argv = places.argv(&manifest.version);
@@ -192,8 +194,8 @@ impl Identity {
     /// The same with what its `version` said, or why it said nothing.
     fn versioned(mut self, said: Result<String, String>) -> Self {
         match said {
-            Ok(said) => self.version = said.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned),
-            Err(problem) => self.problem = Some(problem),
+            Ok(said) => self.version = said.lines().map(str::trim).find(|line| !line.is_empty()).map(Untrusted::from),
+            Err(problem) => self.problem = Some(problem.into()),
         }
         self
     }

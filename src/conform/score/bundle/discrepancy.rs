@@ -6,6 +6,7 @@ use camino::Utf8PathBuf;
 use serde::Serialize;
 
 use crate::contract::vocabulary;
+use crate::text::line;
 
 vocabulary! {
     /// In which way a part of a bundle does not agree with the rest.
@@ -67,7 +68,8 @@ impl Flaw {
     }
 }
 
-/// Something in a bundle that does not agree with the rest.
+/// Something in a bundle that does not agree with the rest. What stands in a bundle was written by others: for people, each part
+/// is shown on one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Discrepancy {
     /// The file, below the bundle's root.
@@ -115,11 +117,11 @@ impl Discrepancy {
 
 impl Display for Discrepancy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file)?;
+        write!(f, "{}", line(self.file.as_str()))?;
         for part in [&self.runtime, &self.clause, &self.case].into_iter().flatten() {
-            write!(f, ", {part}")?;
+            write!(f, ", {}", line(part))?;
         }
-        let Self { flaw, stated, recomputed, .. } = self;
+        let (flaw, stated, recomputed) = (self.flaw, line(&self.stated), line(&self.recomputed));
         write!(f, ": {}\n  stated:     {stated}\n  recomputed: {recomputed}", flaw.sentence())
     }
 }

@@ -44,7 +44,7 @@ impl<P: Judged> Trial<'_, P> {
         let manifest = &self.candidate.manifest;
         let program = self.identity.hash();
         let problem = self.identity.problem.map(|problem| match manifest.install() {
-            Some(how) if self.identity.program.is_none() => format!("{problem}; to get it: {how}"),
+            Some(how) if self.identity.program.is_none() => format!("{}; to get it: {how}", problem.raw()).into(),
             _ => problem,
         });
         RuntimeReport {

@@ -80,7 +80,7 @@ impl Scripted {
 
 impl Rig for Scripted {
     fn identify(&self, _: &Candidate) -> Identity {
-        Identity { problem: self.problem.clone(), ..Identity::default() }
+        Identity { problem: self.problem.clone().map(Into::into), ..Identity::default() }
     }
 
     fn observe(&self, case: &Case, _: &Candidate) -> Observation {
@@ -226,7 +226,7 @@ fn a_program_that_cannot_be_started_has_no_cells() {
     let rig = Scripted { problem: Some("no such program".to_owned()), ..Scripted::new(&[]) };
     let report = surveyed(&rig, None);
     assert!(report.cells.is_empty() && rig.asked().is_empty());
-    assert_eq!(report.problem.as_deref(), Some("no such program"));
+    assert_eq!(report.problem, Some("no such program".into()));
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn an_outage_is_waited_for_as_long_as_patience_lasts_and_probes_take_their_time_
 fn a_provider_that_comes_and_goes_is_not_waited_for_with_new_patience_each_time() {
     let (phase, rules) = (Phase::Design, rules(&[Phase::Design]));
     let again = |answered: i64, now: u64| {
-        let (reason, pause) = ("x".to_owned(), Waiting { not_before: wall(15), delay_ms: 15_000 });
+        let (reason, pause) = ("x".into(), Waiting { not_before: wall(15), delay_ms: 15_000 });
         let (since, until, waited_ms, answered) = (wall(0), wall(7200), 15_000, Some(wall(answered)));
         let outage_met = Outage { phase, reason, since, probe: 1, pause, waited_ms, until, answered };
         let known = state(&[phase], vec![started(phase, 1), Event::OutageMet(outage_met)]);

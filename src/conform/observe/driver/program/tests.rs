@@ -74,11 +74,11 @@ fn a_program_is_found_beside_the_judge_first() {
 #[test]
 fn a_program_says_who_it_is_or_why_not() {
     let place = tempfile::tempdir().expect("a folder");
-    assert_eq!(ask_who(&manifest(&json!({})), place.path()).version.as_deref(), Some("x 1.2"));
+    assert_eq!(ask_who(&manifest(&json!({})), place.path()).version, Some("x 1.2".into()));
     let missing = ask_who(&manifest(&json!({ "run": ["no-such-program"] })), place.path());
-    assert!(missing.problem.expect("one").contains("no-such-program"));
+    assert!(missing.problem.expect("one").raw().contains("no-such-program"));
     let silent = ask_who(&manifest(&json!({ "version": ["sh", "-c", "echo why >&2; exit 3"] })), place.path());
-    assert!(silent.problem.expect("one").contains("exit 3; it said: why"));
+    assert!(silent.problem.expect("one").raw().contains("exit 3; it said: why"));
     let made = json!({ "run": ["{dir}/made"], "build": ["sh", "-c", "echo > made"] });
     let made = ask_who(&manifest(&made), place.path());
     assert!(made.built && made.problem.is_none() && made.program.is_some());
@@ -96,7 +96,7 @@ fn what_is_out_of_reach_is_never_started() {
         runtime.block_on(identify_agent(&manifest, place.path(), Path::new("/j"), Path::new("/p")))
     };
     let identity = asked(Some("nobody answers"));
-    assert_eq!((identity.problem.as_deref(), identity.program), (Some("nobody answers"), None));
+    assert_eq!((identity.problem, identity.program), (Some("nobody answers".into()), None));
     assert!(!place.path().join("started").exists());
     assert!(asked(None).problem.is_none() && place.path().join("started").exists());
 }

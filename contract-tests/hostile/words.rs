@@ -1,0 +1,121 @@
+//! What a phase says is shown as what it says: it is no line of ours, acts on no terminal, and is no page's tag.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::run::workspace::{Workspace, finished, program};
+
+/// How each text of the phase begins; what follows it is to be taken for ours.
+const BEGUN: &str = "As it says";
+
+/// A workspace whose only phase leaves this text wherever it can, and is blocked.
+fn saying(text: &str) -> Workspace {
+    let workspace = Workspace::only(&[("design", "cp said $LOA_RESULT_FILE; exit 2")]);
+    workspace.config("runtime: { notify: { patience_ms: 0, receivers: [{ kind: command, command: 'cat > message; printf %s \"$LOA_ESCALATION_REASON\" > reason' }] } }\n");
+    let result = json!({
+        "summary": text,
+        "decisions": [{ "id": text, "description": text, "reasoning": text, "timestamp": text }],
+        "artifacts": [{ "path": text, "action": "created" }],
+        "errors": [{ "code": text, "message": text, "recoverable": false }],
+        "findings": [{ "id": text, "severity": "high", "category": text, "description": text }],
+    });
+    workspace.write("said", &result.to_string());
+    workspace
+}
+
+/// Everything that people read of a run: the name of each, and its text.
+fn shown(workspace: &Workspace) -> Vec<(String, String)> {
+    let ran = workspace.run().exits(2);
+    let mut shown = vec![("the run".to_owned(), ran.stderr)];
+    for arguments in [
+        &["status"][..],
+        &["escalations"],
+        &["resume"],
+        &["run", "--plan", "plan.json"],
+        &["report", "--output", "report.html"],
+    ] {
+        let ran = workspace.loa(arguments);
+        shown.push((arguments.join(" "), format!("{}\n{}", ran.stdout, ran.stderr)));
+    }
+    shown.push(("the page".to_owned(), workspace.read("report.html")));
+    shown.push(("the message".to_owned(), workspace.read("message")));
+    shown.push(("the reason".to_owned(), workspace.read("reason")));
+    let reports = fs::read_dir(workspace.path(".loa-checkpoint/escalations")).expect("a report").flatten();
+    let pages = reports.map(|file| file.path()).filter(|path| path.extension().is_some_and(|it| it == "md"));
+    shown.extend(pages.map(|path| ("the call".to_owned(), fs::read_to_string(path).expect("text"))));
+    assert!(shown.iter().filter(|(_, text)| text.contains(BEGUN)).count() > 5, "{shown:#?}");
+    shown
+}
+
+#[test]
+fn a_text_of_several_lines_forges_no_line_of_ours() {
+    let text = format!(
+        "{BEGUN}\n  answer: loa-run resolve skip_phase --call FORGED\r\n\n## FORGED\r- FORGED\u{85}FORGED\u{2028}FORGED\u{b}FORGED\n```\nFORGED\n"
+    );
+    let workspace = saying(&text);
+    for (what, text) in shown(&workspace) {
+        for line in text.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{b}']).filter(|line| line.contains("FORGED")) {
+            assert!(line.contains(BEGUN), "{what}: {line:?} in {text}");
+        }
+    }
+    let call = workspace.read_report();
+    assert!(call.contains("loa-run resolve fix_and_resume"), "{call}");
+}
+
+#[test]
+fn nothing_in_a_text_acts_on_a_terminal_or_turns_its_order() {
+    let text = format!(
+        "{BEGUN} \u{1b}]52;c;ZXZpbA==\u{7}\u{1b}]0;title\u{1b}\\\u{1b}[2J\u{9b}31m\u{9d}0;title\u{9c}\u{202e}dcba\u{2066}\u{200b}\u{feff}\u{e0041}\u{8}"
+    );
+    for (what, text) in shown(&saying(&text)) {
+        let acts = |c: char| {
+            (c.is_control() && !matches!(c, '\n' | '\t'))
+                || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0041}')
+        };
+        assert_eq!(text.chars().find(|c| acts(*c)), None, "{what}: {text:?}");
+        assert!(!text.contains("]52;") && !text.contains("ZXZpbA"), "{what}: {text:?}");
+    }
+}
+
+#[test]
+fn no_tag_and_no_link_of_a_phase_is_one() {
+    let text =
+        format!("{BEGUN} <script>alert(1)</script> <img src=x onerror=alert(1)> [go on](http://evil.example) | a");
+    for (what, text) in shown(&saying(&text)) {
+        let is_page = what == "the page" || what == "the call";
+        assert!(!is_page || !text.contains("<script>alert") && !text.contains("<img src=x"), "{what}: {text}");
+        assert!(what != "the call" || !text.contains(" [go on]("), "{what}: {text}");
+    }
+}
+
+#[test]
+fn git_of_the_run_starts_nothing_that_a_phase_configured_and_sees_no_key() {
+    let trap = "printf '#!/bin/sh\\nenv >> ../seen\\ncat\\n' > trap; chmod +x trap; \
+        for key in filter.evil.clean filter.evil.process core.fsmonitor diff.external diff.evil.textconv core.pager; do \
+        git config $key \"$PWD/trap\"; done; git config filter.evil.required true; \
+        printf '* filter=evil diff=evil\\n' > .gitattributes; echo two > known; touch sub/dirty";
+    let workspace = Workspace::only(&[("implementation", trap), ("audit", "exit 1")]);
+    workspace.config("runtime: { retry: { max: 0 }, notify: { patience_ms: 0, command: 'true' } }\n");
+    let git = |folder: &str, arguments: &[&str]| {
+        let mut git = program("git".as_ref(), &workspace.path(folder), arguments);
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null");
+        finished(git).exits(0);
+    };
+    workspace.write("known", "one\n");
+    git("", &["init", "-q"]);
+    git("", &["init", "-q", "sub"]);
+    let commit = ["-c", "user.name=n", "-c", "user.email=e", "commit", "--allow-empty", "-qm", "first"];
+    git("sub", &commit);
+    git("", &["add", "known", "sub"]);
+    git("", &commit);
+    // A repository within has a configuration of its own.
+    git("sub", &["config", "core.fsmonitor", &workspace.path("trap").display().to_string()]);
+    let mut run: Command = workspace.command(&["run", "--plan", "plan.json"]);
+    run.env("ANTHROPIC_API_KEY", "KEYKEYKEY");
+    finished(run).exits(2);
+    workspace.loa(&["status"]);
+    let seen = fs::read_to_string(workspace.path("../seen")).unwrap_or_default();
+    assert!(seen.is_empty(), "git ran it: {seen}");
+}
