@@ -14,6 +14,7 @@ pub mod git;
 pub mod guard;
 pub mod ids;
 pub mod isolation;
+pub mod keys;
 pub mod load;
 pub mod lock;
 pub mod orphans;
