@@ -81,6 +81,22 @@ fn close_to_others() -> io::Result<()> {
     Ok(())
 }
 
+/// Does something for which the host asks that we are not closed to others, and closes us again.
+#[cfg(target_os = "linux")]
+pub(in crate::system) fn while_open<T>(what: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    use rustix::process::{DumpableBehavior, dumpable_behavior, set_dumpable_behavior};
+    let before = dumpable_behavior()?;
+    set_dumpable_behavior(DumpableBehavior::Dumpable)?;
+    let done = what();
+    set_dumpable_behavior(before)?;
+    done
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(in crate::system) fn while_open<T>(what: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    what()
+}
+
 /// A file without a name that outlives the change of our program, with these keys, and with those that we keep already.
 #[cfg(target_os = "linux")]
 fn handed_down(found: &BTreeMap<OsString, OsString>) -> io::Result<File> {

@@ -28,4 +28,5 @@ pub mod signals;
 pub mod sleep;
 pub mod sweep;
 pub mod tree;
+pub mod usage;
 pub mod webhook;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::terminal::{span, waits_for};
 use crate::cli::console::{print, sanitized};
 use crate::cli::{ExitStatus, Failure};
-use crate::events::{PinnedFile, RunStatus};
+use crate::events::{BoundaryDrawn, PinnedFile, RunStatus};
 use crate::runner::{Doing, Plan, Standing, Status, Undelivered, Work, WorkAtHand, shell_word};
 
 /// Writes a value to standard output as one JSON document.
@@ -88,6 +88,12 @@ fn write_account(text: &mut String, status: &Status) -> std::fmt::Result {
     }
     if let Some(drawn) = status.boundary.as_ref().filter(|drawn| !drawn.is_whole()) {
         writeln!(text, "  boundary: {drawn}\n")?;
+    }
+    if let Some(networks) = status.boundary.as_ref().and_then(BoundaryDrawn::networks) {
+        writeln!(text, "  network: {networks}\n")?;
+    }
+    if let Some(unlimited) = status.boundary.as_ref().and_then(BoundaryDrawn::unlimited) {
+        writeln!(text, "  limits: {unlimited}\n")?;
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ mod ports;
 mod projection;
 mod session;
 
+pub use boundary::to_have as network_to_have;
 pub use drive::{Ended, Engine, Request};
 pub(super) use existing::Existing;
 pub use existing::{Story, present, refuse_foreign, story};
