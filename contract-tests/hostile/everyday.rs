@@ -20,7 +20,7 @@ fn works_behind(script: &str) -> Option<Workspace> {
     })
 }
 
-fn there(program: &str) -> bool {
+pub(super) fn there(program: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
     let found = found.is_ok_and(|found| found.status.success());
     if !found {
@@ -236,7 +236,7 @@ fn a_phase_may_be_left_outside_and_is_shown_so() {
 }
 
 /// A host that makes no boundary: there is no program for it.
-fn without_unshare(workspace: &Workspace, arguments: &[&str]) -> crate::run::workspace::Ran {
+pub(super) fn without_unshare(workspace: &Workspace, arguments: &[&str]) -> crate::run::workspace::Ran {
     let bin = workspace.path("../bin");
     if !bin.is_dir() {
         fs::create_dir(&bin).expect("made");

@@ -3,6 +3,8 @@
 
 mod everyday;
 mod files;
+mod limits;
+mod network;
 mod processes;
 mod state;
 mod ways_out;
@@ -128,7 +130,9 @@ fn judge(attack: &Attack) {
 #[test]
 fn the_table_of_attacks_says_what_was_seen() {
     let word = |held: Option<bool>| held.map_or("not tried", |held| if held { "held" } else { "not held" });
-    let all = [state::ATTACKS, processes::ATTACKS, files::ATTACKS, ways_out::ATTACKS].concat();
+    let all =
+        [state::ATTACKS, processes::ATTACKS, files::ATTACKS, limits::ATTACKS, network::ATTACKS, ways_out::ATTACKS]
+            .concat();
     let rows: BTreeSet<String> = all
         .iter()
         .map(|attack| format!("| {} | {} | {} |", attack.what, word(attack.with), word(attack.without)))

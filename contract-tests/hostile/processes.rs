@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::{Stand, attacks, command, key, loa, run, works};
 use crate::run::workspace::until;
-use crate::run::workspace::{Workspace, collected};
+use crate::run::workspace::{Workspace, collected, finished};
 
 /// A daemon that nobody finds by its environment or its group, and that does not obey. It ends when `stop` is there.
 const DAEMON: &str = "trap '' TERM HUP INT; while test ! -e stop; do sleep 0.02; done";
@@ -13,17 +13,30 @@ const BECOME_ONE: &str = "env -i PATH=\"$PATH\" setsid sh \"$PWD/daemon.sh\" > /
 
 attacks! {
     keys_are_not_read_from_the_runner:
-        "A phase reads a key that is none of its own from the environment of the runner, or of its guard", Some(true), Some(false),
+        "A phase looks for a key that is none of its own in the environments and arguments of all processes, and in the files of the run",
+        Some(true), Some(true),
         |stand| {
-            let script = "for p in /proc/[0-9]*; do tr '\\0' '\\n' < $p/environ; done 2>&- | grep ANTHROPIC_API_KEY > seen; true";
-            let mine = "{}\n  backends: { mine: { run: ['true', '{prompt}'], credentials: [ANTHROPIC_API_KEY] } }";
-            let workspace = stand.configured(&[], mine);
-            // The key is for that agent alone, so the other phase has none of its own.
-            let phases = serde_json::json!([
-                { "id": "design", "command": script }, { "id": "submit", "prompt": "Go.", "backend": "mine" }]);
-            workspace.write("plan.json", &serde_json::json!({ "phases": phases }).to_string());
-            run(&workspace).exits(0);
-            !workspace.read("seen").contains(&key(&workspace))
+            let script = "for p in /proc/[0-9]*; do cat $p/environ $p/cmdline; done > seen 2>&-; true";
+            let (workspace, command) = with_a_key(stand, script);
+            let ran = finished(command);
+            ran.exits(0);
+            assert!(workspace.path("got").exists(), "whose key it is has it");
+            let files = Command::new("grep").args(["-rlaF", &key(&workspace)]).arg(workspace.path("..")).output().expect("grep");
+            assert!(files.status.code().is_some_and(|code| code < 2), "{files:?}");
+            files.stdout.is_empty()
+        };
+    keys_are_not_read_from_memory:
+        "A phase that is not root reads the memory of the runner, or traces it", Some(true), Some(true),
+        |stand| {
+            let script = "exec 2>&-; for f in environ mem maps; do (: < /proc/$PPID/$f && head -c 1 /proc/$PPID/$f) > byte && echo $f; done > seen
+                sed -i \"s/1, 0, 0/$PPID, 0, 0/\" trace.py; python3 trace.py >> seen; echo tried >> seen";
+            let (workspace, mut command) = with_a_key(stand, script);
+            workspace.write("trace.py", TRACE);
+            if stand == Stand::Without && is_root() {
+                command = without_powers(&command);
+            }
+            finished(command).exits(0);
+            workspace.read("seen").trim() == "tried"
         };
     the_runner_is_not_killed:
         "A phase kills the runner", Some(true), Some(false),
@@ -93,6 +106,41 @@ attacks! {
             assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
             !workspace.path("reached").exists()
         };
+}
+
+/// A workspace in which `design` is this script, and `submit` an agent with a key; and the run, which has that key.
+/// Nobody else has it in the environment that he was started with, as a shell does not that exports it.
+fn with_a_key(stand: Stand, script: &str) -> (Workspace, Command) {
+    let mine = "{}\n  backends: { mine: { run: [sh, -c, 'test -n \"$ANTHROPIC_API_KEY\" && echo > got', '{prompt}'], credentials: [ANTHROPIC_API_KEY] } }";
+    let workspace = stand.configured(&[], mine);
+    let phases = serde_json::json!([
+        { "id": "design", "command": script }, { "id": "submit", "prompt": "Go.", "backend": "mine" }]);
+    workspace.write("plan.json", &serde_json::json!({ "phases": phases }).to_string());
+    let mut command = workspace.command(&["run", "--plan", "plan.json"]);
+    command.env("ANTHROPIC_API_KEY", key(&workspace));
+    (workspace, command)
+}
+
+fn is_root() -> bool {
+    Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n")
+}
+
+/// The same by root without any of its powers over others, as every other user is.
+fn without_powers(command: &Command) -> Command {
+    let mut instead = Command::new("setpriv");
+    instead.args(["--bounding-set=-all", "--inh-caps=-all"]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => instead.env(name, value),
+            None => instead.env_remove(name),
+        };
+    }
+    instead.current_dir(command.get_current_dir().expect("a folder"));
+    instead
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    instead
 }
 
 /// What the daemon of a workspace is known by.

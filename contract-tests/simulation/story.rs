@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use loa::config::{BoundaryMode, InDoubt, Lifetime};
+use loa::config::{BoundaryMode, InDoubt, Lifetime, Network};
 use loa::contract::{ContextLimits, Phase, Resolution, SessionId};
 use loa::events::RunStatus;
-use loa::policy::{Backoff, Redactor, TriggerLimits};
+use loa::policy::{Backoff, Limits, Redactor, TriggerLimits};
 use loa::runner::decide::Rules;
 use loa::runner::{AgentWork, Bounds, Plan, Stage, Work, resolve};
 use loa::store::{FileStore, Layout, Mismatch, Place, Recorded, RunStore, compare, to_yaml};
@@ -179,6 +179,8 @@ fn draw(rng: &mut fastrand::Rng) -> (Settings, Rules) {
         retries,
         backoff: Backoff { initial: PAUSE, ..Backoff::default() },
         boundary: BoundaryMode::Auto,
+        network: Network::Host,
+        limits: Limits::default(),
         skip: skipped.contains(phase),
     };
     let plan = Plan::new(phases.iter().map(stage).collect()).expect("a plan");
@@ -208,6 +210,7 @@ pub(super) fn bounds(triggers: TriggerLimits, deploy_approval: bool) -> Bounds {
         outage_patience: Duration::from_mins(10),
         outage_codes: Vec::new(),
         lifetime: Lifetime::Stage,
+        gateway: None,
         notification: super::post::notification(),
         operator: None,
         effort: None,

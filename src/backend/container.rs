@@ -54,7 +54,8 @@ impl Start {
         let variables = surroundings.variables.iter().map(|(name, value)| (name.as_str(), value.as_os_str()));
         let variables: Vec<(&str, &OsStr)> = own.chain(variables).collect();
         let client = |arguments: Vec<OsString>| {
-            let client = Command::new(docker.program()).args(["exec", "-i"]).folder(&surroundings.workspace);
+            let client =
+                Command::new(docker.program()).args(["exec", "-i"]).folder(&surroundings.workspace).entrusted();
             let client = surroundings.withheld.iter().fold(client, Command::env_remove);
             client.args(docker.user.iter().flat_map(|user| ["-u", user])).args(arguments)
         };

@@ -238,7 +238,7 @@ pub(super) fn command<'a>(
         return Start::inside(container, std::iter::once(program).chain(arguments), own, surroundings);
     }
     let command = Command::new(program).args(arguments).folder(&surroundings.workspace);
-    let command = command.behind(surroundings.boundary.as_ref());
+    let command = command.behind(surroundings.boundary.as_ref()).entrusted();
     let command = surroundings.withheld.iter().fold(command, Command::env_remove);
     let command = own.into_iter().fold(command, |command, (name, value)| command.env(name, value));
     Start::here(surroundings.variables.iter().fold(command, |command, (name, value)| command.env(name, value)))

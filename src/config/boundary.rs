@@ -4,14 +4,51 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Section `runtime.boundary`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BoundarySection {
     /// Whether stages run behind a boundary, where the state of runs is not there and no process of the host can be seen:
-    /// `auto` where the host can make one, `required` or not at all, `off` without one.
+    /// `auto` where the host can make one, `required` or not at all, `strict` without known
+    /// ways out besides, `off` without one.
     pub mode: BoundaryMode,
     /// How long what a stage leaves running may live: until the `stage` ends, or the `run`.
     pub lifetime: Lifetime,
+    /// The network of stages: that of the `host`, `none` but a loopback of their own, or besides that a `gateway` alone. Where it
+    /// cannot be had, nothing runs.
+    pub network: Network,
+    /// Where the gateway is: `unix:` and the absolute path of a socket, or an address of loopback with its port, such as
+    /// `127.0.0.1:8080`. Stages reach it as the proxy that `HTTP_PROXY`, `HTTPS_PROXY` and `ALL_PROXY` name.
+    #[schemars(regex(pattern = GATEWAY))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<String>,
+}
+
+/// What an address of a gateway looks like.
+const GATEWAY: &str = r"^(unix:/.+|127\.[0-9.]+:[0-9]{1,5}|\[::1\]:[0-9]{1,5})$";
+
+/// What network there is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Network {
+    /// One of its own, with a loopback and nothing else.
+    None,
+    /// The same, and one way out: the gateway that the configuration names.
+    Gateway,
+    /// That of the host.
+    #[default]
+    Host,
+}
+
+impl Network {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Gateway => "gateway",
+            Self::Host => "host",
+        }
+    }
 }
 
 /// Whether there is a boundary.
@@ -25,6 +62,9 @@ pub enum BoundaryMode {
     Auto,
     /// Where the host cannot make one, nothing runs.
     Required,
+    /// The same, and known ways out of it are taken away: the buses of the system and of the user, the sockets of docker and
+    /// podman, of tmux, screen and editors, displays, and the spools of cron and at.
+    Strict,
 }
 
 /// How long what a stage leaves running may live.

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{BackendSection, BoundaryMode, BoundarySection, Command, Notify, Span};
+use super::{BackendSection, BoundaryMode, BoundarySection, Command, LimitsSection, Network, Notify, Span};
 use crate::contract::Phase;
 
 /// A glob that leads nowhere but down: names between slashes, of which none is `.` or `..`.
@@ -31,6 +31,10 @@ pub struct Runtime {
     pub compaction: Compaction,
     /// What keeps phases from the state of runs.
     pub boundary: BoundarySection,
+    /// What the processes of a stage may take of the host together, unless a phase says otherwise. A stage that takes more is
+    /// ended, and a human is called.
+    #[serde(skip_serializing_if = "LimitsSection::is_empty")]
+    pub limits: LimitsSection,
     /// The agent of phases that have a `prompt` and name none: a built-in one, such as `claude`, or a name in `backends`.
     #[schemars(length(min = 1))]
     pub backend: String,
@@ -81,6 +85,7 @@ impl Default for Runtime {
             phases: Phases::default(),
             compaction: Compaction::default(),
             boundary: BoundarySection::default(),
+            limits: LimitsSection::default(),
             backend: "claude".to_owned(),
             backends: BTreeMap::new(),
             limit_patience_hours: 24.0,
@@ -251,9 +256,15 @@ pub struct PhaseSection {
     /// What differs from `runtime.boundary.mode`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boundary: Option<BoundaryMode>,
+    /// What differs from `runtime.boundary.network`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
     /// What differs from `runtime.retry`.
     #[schemars(extend("properties" = { "max": { "maximum": Retry::MOST } }))]
     pub retry: RetryOverride,
+    /// What differs from `runtime.limits`.
+    #[serde(skip_serializing_if = "LimitsSection::is_empty")]
+    pub limits: LimitsSection,
     /// Whether the phase is passed over, recorded as a success that says so.
     pub skip: bool,
 }

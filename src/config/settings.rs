@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::origin::is_secret;
 use super::{
-    BackendKind, BackendSection, BoundaryMode, BoundarySection, Command, ConfigDocument, InDoubt, Notify,
+    BackendKind, BackendSection, BoundaryMode, BoundarySection, Command, ConfigDocument, InDoubt, Network, Notify,
     OperatorChoice, Origin, Override, Retry, agents, built_in,
 };
 use crate::contract::{BudgetRanges, ContextEditingConfig, ContextLimits, EffortConfig, Phase};
 use crate::diag::{Diagnostic, Document, Node};
-use crate::policy::{Backoff, TriggerLimits};
+use crate::policy::{Backoff, Limits, TriggerLimits};
 
 /// The configuration in force.
 #[derive(Debug, Clone)]
@@ -44,6 +44,10 @@ pub struct PhaseSettings {
     pub retry: RetrySettings,
     /// Whether it runs behind a boundary.
     pub boundary: BoundaryMode,
+    /// What network it has.
+    pub network: Network,
+    /// What its processes may take of the host.
+    pub limits: Limits,
     /// Whether it is passed over.
     pub skip: bool,
 }
@@ -136,6 +140,8 @@ impl Settings {
             idle_timeout: section.idle_timeout_ms.map(Duration::from_millis),
             retry: section.retry.over(general).into(),
             boundary: section.boundary.unwrap_or(self.config.runtime.boundary.mode),
+            network: section.network.unwrap_or(self.config.runtime.boundary.network),
+            limits: section.limits.over(self.config.runtime.limits),
             skip: section.skip,
         }
     }
@@ -243,8 +249,8 @@ impl Settings {
 
     /// What keeps phases from the state of runs.
     #[must_use]
-    pub fn boundary(&self) -> BoundarySection {
-        self.config.runtime.boundary
+    pub fn boundary(&self) -> &BoundarySection {
+        &self.config.runtime.boundary
     }
 
     /// How people hear of a call.

@@ -1,5 +1,6 @@
 //! What kept the stages of a session from the state of the run.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,12 @@ pub struct BoundaryDrawn {
     /// Phases that run outside of it: as the configuration wants it, or in a container.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<Phase>,
+    /// Phases that have another network than the host's, and which.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub networks: BTreeMap<Phase, String>,
+    /// Phases whose limits nobody holds: in a container, or on a host that does not show what processes take.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unlimited: Vec<Phase>,
 }
 
 impl BoundaryDrawn {
@@ -23,6 +30,20 @@ impl BoundaryDrawn {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.why_not.is_none() && self.outside.is_empty()
+    }
+
+    /// What networks phases have that have another one than the host's, in one line; `None` where none has.
+    #[must_use]
+    pub fn networks(&self) -> Option<String> {
+        let each = self.networks.iter().map(|(phase, network)| format!("{network} for {phase}"));
+        (!self.networks.is_empty()).then(|| each.collect::<Vec<_>>().join(", "))
+    }
+
+    /// Whose limits nobody holds, in one line; `None` where all are held.
+    #[must_use]
+    pub fn unlimited(&self) -> Option<String> {
+        let phases: Vec<&str> = self.unlimited.iter().map(|phase| phase.as_str()).collect();
+        (!phases.is_empty()).then(|| format!("not held for {}, whose processes cannot be seen", phases.join(", ")))
     }
 
     /// Whether a phase runs behind it.

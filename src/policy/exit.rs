@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::Exceeded;
 use crate::contract::{Action, PhaseError, PhaseExit};
 
 /// What the end of an attempt of a stage means in the words of the contract.
@@ -65,6 +66,13 @@ impl StageOutcome {
         Self::odd(PhaseExit::Blocked, "CONTEXT_OVERFLOW".to_owned(), message.to_owned())
     }
 
+    /// It was stopped because it took more of the host than it may.
+    #[must_use]
+    pub fn exceeded(exceeded: &Exceeded) -> Self {
+        let message = format!("the phase was stopped: {exceeded}");
+        Self::odd(PhaseExit::Blocked, "LIMIT_EXCEEDED".to_owned(), message)
+    }
+
     /// Whether the stage itself asks for another try: its own exit 1.
     #[must_use]
     pub fn is_own_retry(&self) -> bool {
@@ -108,6 +116,7 @@ mod tests {
     #[test]
     fn an_end_becomes_one_of_the_three_exits() {
         let minute = Duration::from_secs(90);
+        let exceeded = Exceeded { resource: crate::policy::Resource::Processes, taken: 2, limit: 1 };
         for (outcome, exit, code, recoverable) in [
             (StageOutcome::exited(0), PhaseExit::Success, None, false),
             (StageOutcome::exited(1), PhaseExit::Retry, None, false),
@@ -121,6 +130,7 @@ mod tests {
             (StageOutcome::timed_out(minute), PhaseExit::Retry, Some("PHASE_TIMEOUT"), true),
             (StageOutcome::silent(minute), PhaseExit::Retry, Some("PHASE_TIMEOUT"), true),
             (StageOutcome::overflowed(), PhaseExit::Blocked, Some("CONTEXT_OVERFLOW"), false),
+            (StageOutcome::exceeded(&exceeded), PhaseExit::Blocked, Some("LIMIT_EXCEEDED"), false),
         ] {
             assert_eq!(outcome.exit, exit, "{outcome:?}");
             assert_eq!(outcome.error.as_ref().map(|error| error.code.raw()), code, "{outcome:?}");

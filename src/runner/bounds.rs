@@ -35,6 +35,8 @@ pub struct Bounds {
     pub outage_codes: Vec<u8>,
     /// How long what a stage leaves running may live, where there is a boundary.
     pub lifetime: Lifetime,
+    /// Where the gateway is of stages that reach nothing else; its address, which may be none.
+    pub gateway: Option<String>,
     /// Who is told how a run ends, and how.
     pub notification: Notification,
     /// Who operates, when the configuration says it.
@@ -72,6 +74,7 @@ impl Bounds {
             outage_patience: settings.outage_patience(),
             outage_codes: settings.outage_codes().to_vec(),
             lifetime: settings.boundary().lifetime,
+            gateway: settings.boundary().gateway.clone(),
             notification: Notification::from(settings),
             operator: operator::configured(settings),
             effort: settings.effort(),

@@ -111,6 +111,14 @@ pub enum RunError {
         /// Why not.
         why: String,
     },
+    /// A stage is to have a network of its own, and cannot.
+    #[error("{phase} cannot have the network that it is to have: {why}")]
+    NoNetwork {
+        /// The stage.
+        phase: Phase,
+        /// Why not.
+        why: String,
+    },
     /// The host refused something that a run needs.
     #[error("cannot {what}")]
     Host {

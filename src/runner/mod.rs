@@ -49,7 +49,7 @@ pub use bounds::Bounds;
 pub use changed_files::{Differences, differences, read_now};
 pub use dispatch::{
     After, Dispatcher, Ended, Engine, Listener, Mode, Opening, Ports, Remedy, Request, Start, Story, THINKING,
-    Thinking, Waits, boundary_as_required, present, refuse_foreign, story,
+    Thinking, Waits, boundary_as_required, network_to_have, present, refuse_foreign, story,
 };
 pub use error::RunError;
 pub use human::{

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use super::plan_file::Planned;
 use super::{PlanDocument, PlanError, Selection};
-use crate::config::{BackendSection, BoundaryMode, Command, Settings};
+use crate::config::{BackendSection, BoundaryMode, Command, Network, Settings};
 use crate::contract::{EffortLevel, Phase};
 use crate::diag::closest;
-use crate::policy::{Backoff, effort};
+use crate::policy::{Backoff, Limits, effort};
 
 /// The phases of an execution and what each runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +42,10 @@ pub struct Stage {
     pub backoff: Backoff,
     /// Whether it runs behind a boundary.
     pub boundary: BoundaryMode,
+    /// What network it has.
+    pub network: Network,
+    /// What its processes may take of the host.
+    pub limits: Limits,
     /// Whether it is passed over.
     pub skip: bool,
 }
@@ -115,6 +119,8 @@ impl Stage {
             retries: retry.max,
             backoff: retry.backoff,
             boundary: configured.boundary,
+            network: configured.network,
+            limits: configured.limits,
             skip: configured.skip,
         })
     }
@@ -122,8 +128,22 @@ impl Stage {
     /// A phase that nothing is planned for.
     fn left_out(phase: Phase) -> Self {
         let (work, verify, env, backoff) = (None, None, BTreeMap::new(), Backoff::default());
-        let (timeout, idle_timeout, boundary) = (None, None, BoundaryMode::Auto);
-        Self { phase, work, verify, env, timeout, idle_timeout, retries: 0, backoff, boundary, skip: true }
+        let (timeout, idle_timeout, boundary, network) = (None, None, BoundaryMode::Auto, Network::Host);
+        let limits = Limits::default();
+        Self {
+            phase,
+            work,
+            verify,
+            env,
+            timeout,
+            idle_timeout,
+            retries: 0,
+            backoff,
+            boundary,
+            network,
+            limits,
+            skip: true,
+        }
     }
 
     /// Each phase of a plan's file, or of the eight where there is none, as the configuration has it.
@@ -284,6 +304,8 @@ mod tests {
             retries: 3,
             backoff: Backoff::default(),
             boundary: BoundaryMode::Auto,
+            network: Network::Host,
+            limits: Limits::default(),
             skip: false,
         }
     }

@@ -48,10 +48,23 @@ fn of_stage(before: &Stage, after: &Stage) -> Vec<String> {
         format!("the {what} of {phase} is {longer}")
     }));
     if after.boundary < before.boundary {
-        let how =
-            if after.boundary == BoundaryMode::Off { "without a boundary" } else { "also where there is no boundary" };
+        let how = match after.boundary {
+            BoundaryMode::Off => "without a boundary",
+            BoundaryMode::Auto => "also where there is no boundary",
+            BoundaryMode::Required | BoundaryMode::Strict => "where known ways out of its boundary are open",
+        };
         all.push(format!("{phase} runs {how}"));
     }
+    if after.network > before.network {
+        let network = after.network.as_str();
+        all.push(format!("{phase} has the network `{network}`; it was `{}`", before.network.as_str()));
+    }
+    let limits =
+        before.limits.each().into_iter().zip(after.limits.each()).filter(|((_, was), (_, is))| is_more(*was, *is));
+    all.extend(limits.map(|(_, (what, limit))| {
+        let more = limit.map_or_else(|| "it likes".to_owned(), |limit| limit.to_string());
+        format!("{phase} may take more of the host: {what}, as much as {more}")
+    }));
     if after.retries > before.retries {
         all.push(format!("{phase} is retried {} times; it was {}", after.retries, before.retries));
     }
@@ -111,6 +124,8 @@ fn of_bounds(before: &Bounds, after: &Bounds) -> Vec<String> {
     let raised = raised.map(|(what, was, is)| format!("{is} {what} are allowed; it was {was}"));
     let lives =
         (after.lifetime > before.lifetime).then(|| "what phases leave running lives as long as the run".to_owned());
+    let other_gateway = before.gateway.is_some() && after.gateway != before.gateway;
+    let gateway = other_gateway.then(|| "phases reach another gateway, or none".to_owned());
     let codes = after.outage_codes.iter().filter(|code| !before.outage_codes.contains(code));
     let codes = codes.map(|code| format!("exit {code} is an outage that is waited for"));
     let approval = (before.deploy_approval && !after.deploy_approval)
@@ -123,6 +138,7 @@ fn of_bounds(before: &Bounds, after: &Bounds) -> Vec<String> {
         .chain(raised)
         .chain(codes)
         .chain(lives)
+        .chain(gateway)
         .chain(of_notification(&before.notification, &after.notification))
         .collect()
 }
@@ -340,6 +356,45 @@ mod tests {
         ] {
             assert_eq!(found("", stricter), Vec::<String>::new(), "{stricter}");
         }
+    }
+
+    #[test]
+    fn what_shuts_phases_off_less_or_lets_them_take_more_is_named() {
+        for (before, after, expected) in [
+            (
+                "runtime.phases.design.boundary=strict",
+                "runtime.phases.design.boundary=required",
+                "design runs where known ways out of its boundary are open",
+            ),
+            (
+                "runtime.limits.processes=9 runtime.limits.memory=1M",
+                "runtime.limits.processes=10 runtime.phases.design.limits.processes=8 runtime.limits.memory=1M \
+                 runtime.phases.implementation.limits.processes=9 runtime.phases.deploy.limits.processes=9",
+                "audit may take more of the host: processes, as much as 10",
+            ),
+            (
+                "runtime.phases.design.limits.memory=1K",
+                "runtime.phases.design.limits.memory=2K",
+                "design may take more of the host: memory, as much as 2048",
+            ),
+            ("runtime.phases.design.limits.disk=1K", "", "design may take more of the host: disk, as much as it likes"),
+            (
+                "runtime.boundary.network=none",
+                "runtime.boundary.network=none runtime.phases.design.network=gateway",
+                "design has the network `gateway`; it was `none`",
+            ),
+            ("runtime.phases.design.network=gateway", "", "design has the network `host`; it was `gateway`"),
+            (
+                "runtime.boundary.gateway=unix:/a",
+                "runtime.boundary.gateway=unix:/b",
+                "phases reach another gateway, or none",
+            ),
+        ] {
+            assert_eq!(found(before, after).join("\n"), expected, "{before} -> {after}");
+        }
+        let stricter = "runtime.boundary.network=none runtime.boundary.gateway=unix:/a runtime.limits.processes=1 \
+                        runtime.boundary.mode=strict";
+        assert_eq!(found("", stricter), Vec::<String>::new());
     }
 
     #[test]

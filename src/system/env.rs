@@ -10,6 +10,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
+use super::keys;
+
 /// The `PATH` that counts instead of the one that this process was started with.
 static SEARCH_PATH: RwLock<Option<String>> = RwLock::new(None);
 
@@ -24,18 +26,21 @@ pub(in crate::system) fn search_path() -> Option<String> {
     SEARCH_PATH.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// The variable's value; `None` when it is unset, empty or not UTF-8.
+/// The variable's value; `None` when it is unset, empty or not UTF-8. A key that was taken out of our environment counts as set.
 #[must_use]
 pub fn var(name: &str) -> Option<String> {
     let instead = if name == "PATH" { search_path() } else { None };
-    instead.or_else(|| std::env::var(name).ok()).filter(|value| !value.is_empty())
+    let held = || keys::held_for(name).and_then(|value| value.clone().into_string().ok());
+    instead.or_else(held).or_else(|| std::env::var(name).ok()).filter(|value| !value.is_empty())
 }
 
-/// Every variable that this process was started with whose name and value are UTF-8, sorted by name.
+/// Every variable that this process was started with whose name and value are UTF-8, sorted by name, with the keys that were
+/// taken out of our environment.
 #[must_use]
 pub fn vars() -> BTreeMap<String, String> {
     let utf8 = |text: OsString| text.into_string().ok();
-    std::env::vars_os().filter_map(|(name, value)| Some((utf8(name)?, utf8(value)?))).collect()
+    let held = keys::held().map(|(name, value)| (name.clone(), value.clone()));
+    handed_down().into_iter().chain(held).filter_map(|(name, value)| Some((utf8(name)?, utf8(value)?))).collect()
 }
 
 /// What a program that helps us needs of our environment, such as git or one that tells people: where programs and files are,
@@ -78,15 +83,15 @@ fn is_for_helpers(name: &str) -> bool {
 
 /// The part of our environment that a helper is given.
 pub(in crate::system) fn for_helpers() -> BTreeMap<OsString, OsString> {
-    let mut given = all();
+    let mut given = handed_down();
     given.retain(|name, _| name.to_str().is_some_and(is_for_helpers));
     given.extend(search_path().map(|path| ("PATH".into(), path.into())));
     given
 }
 
-/// Every variable that this process was started with.
-pub(in crate::system) fn all() -> BTreeMap<OsString, OsString> {
-    std::env::vars_os().collect()
+/// Every variable that this process hands down to those that it starts.
+pub(in crate::system) fn handed_down() -> BTreeMap<OsString, OsString> {
+    std::env::vars_os().filter(|(name, _)| name != keys::HANDED).collect()
 }
 
 /// The folder that the process was started in.

@@ -71,6 +71,12 @@ impl Guard {
         Ok(true)
     }
 
+    /// Its number.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// From now on the group dies with us.
     pub fn watch(&mut self, group: u32) {
         self.groups.insert(group);

@@ -162,6 +162,16 @@ fn table() -> BTreeMap<i32, Seen> {
     pids.filter_map(|pid| Some((pid, seen(pid)?))).collect()
 }
 
+/// Whatever is below a process, each with its parent.
+pub(in crate::system) fn below(process: u32) -> Vec<(i32, i32)> {
+    let table = table();
+    let Some(root) = i32::try_from(process).ok().and_then(|pid| table.get(&pid)) else { return Vec::new() };
+    let mut known = BTreeSet::from([root.process]);
+    add_descendants(&mut known, &table);
+    let others = known.iter().filter(|process| process.pid != root.process.pid);
+    others.filter_map(|process| Some((process.pid, table.get(&process.pid)?.parent))).collect()
+}
+
 fn add_descendants(known: &mut BTreeSet<Process>, table: &BTreeMap<i32, Seen>) {
     let pids = |known: &BTreeSet<Process>| known.iter().map(|process| process.pid).collect::<BTreeSet<i32>>();
     loop {

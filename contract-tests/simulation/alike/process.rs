@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use loa::config::BoundaryMode;
+use loa::config::{BoundaryMode, Network};
 use loa::contract::Phase;
 use loa::events::{Envelope, Event, RunOrigin, State};
-use loa::policy::{Backoff, StageOutcome, TriggerLimits};
+use loa::policy::{Backoff, Limits, StageOutcome, TriggerLimits};
 use loa::runner::{Backends, Bounds, Engine, Fact, Listener, Mode, Plan, Request, Stage, Waits, Work};
 use loa::store::{Layout, Place};
 use loa::system::process::Interrupts;
@@ -65,6 +65,8 @@ impl Drawn {
             retries: self.retries,
             backoff: Backoff { initial: Duration::from_millis(1), jitter: 0.0, ..Backoff::default() },
             boundary: BoundaryMode::Auto,
+            network: Network::Host,
+            limits: Limits::default(),
             skip: false,
         }
     }

@@ -12,7 +12,9 @@ use super::args::{LoaRun, Verb};
 use super::backends;
 use super::doctor::doctor;
 use super::explain::config;
-use super::given::{Here, bounds, origin, overrides, planned, settings, settings_of_the_execution, tell_unheeded};
+use super::given::{
+    Here, bounds, credentials, origin, overrides, planned, settings, settings_of_the_execution, tell_unheeded,
+};
 use super::halt::ask_to_halt;
 use super::init::init;
 use super::journal::journal;
@@ -34,14 +36,14 @@ use super::usage::usage;
 use super::watch::{looked, show_status};
 use super::workspace::workspace;
 use crate::backend::backends;
-use crate::cli::console::print;
+use crate::cli::console::{print, say};
 use crate::cli::defect::guarded;
 use crate::cli::{ExitStatus, Failure, finish, parse};
 use crate::events::RunEnd;
 use crate::runner::{Call, Deliverer, Ended, Engine, Mode, Plan, Remedy, Request, refuse_foreign, state};
 use crate::store::Layout;
 use crate::system::process::{Interrupt, Interrupts};
-use crate::system::{boundary, env, guard, sweep};
+use crate::system::{boundary, env, guard, keys, sweep};
 
 /// Runs `loa-run` on the process's own arguments.
 #[must_use]
@@ -56,6 +58,9 @@ pub fn run() -> ExitStatus {
         if first == boundary::BOUNDARY {
             boundary::keep();
             return ExitStatus::Success;
+        }
+        if let Err(error) = keys::take_up() {
+            return finish(Err(Failure::new(ExitStatus::Internal, error)));
         }
         match parse::<LoaRun>() {
             Ok(args) => {
@@ -78,12 +83,24 @@ pub(super) fn command(args: &LoaRun) -> Result<ExitStatus, Failure> {
         return doctor((&here, unreadable), plan.as_deref(), phases, args);
     }
     let here = Here::find(layout, args)?;
+    if matches!(args.command, Verb::Run { dry_run: false, .. } | Verb::Resume { .. } | Verb::Agent { .. }) {
+        take_out_keys(&here, args);
+    }
     let elsewhere = here.elsewhere();
     done(here, args).map_err(|failure| {
         let is_about_state = matches!(failure.status, ExitStatus::NoInput | ExitStatus::HumanNeeded);
         let hint = elsewhere.filter(|_| is_about_state);
         hint.into_iter().fold(failure, Failure::hint)
     })
+}
+
+/// Takes the keys of agents out of our environment, where what we start could read them. Where there are some, all begins anew.
+fn take_out_keys(here: &Here, args: &LoaRun) {
+    if let Err(error) = keys::take_out(&credentials(here, args)) {
+        say(format_args!(
+            "loa-run: keys stay in the environment of this process, where phases that have no boundary can read them: {error}"
+        ));
+    }
 }
 
 fn done(here: Here, args: &LoaRun) -> Result<ExitStatus, Failure> {

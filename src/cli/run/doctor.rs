@@ -1,5 +1,6 @@
 //! `loa-run doctor`: whether a run could work here, and what would stand in its way.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::args::{LoaRun, PhaseArgs};
@@ -11,12 +12,12 @@ use super::pinned::Files;
 use super::resumed::{Wish, planned_for_resume};
 use super::settings_doctor::{protected, receivers};
 use crate::cli::{ExitStatus, Failure};
-use crate::config::Settings;
+use crate::config::{Network, Settings};
 use crate::contract::Phase;
 use crate::events::{self, ApprovalState, RunStatus};
-use crate::runner::Plan;
+use crate::runner::{Plan, network_to_have};
 use crate::store::{Basis, Layout, RunStore};
-use crate::system::boundary::{Boundary, View};
+use crate::system::boundary::{self, Boundary, View};
 use crate::system::git::{self, NoRepository};
 use crate::system::{env, files, sweep};
 
@@ -35,7 +36,7 @@ pub(super) fn doctor(
         None => vec![state(here), lock(here), children(here), records(here)],
     });
     checks.push(ignored(layout));
-    checks.push(boundary(here));
+    checks.push(of_boundary(here));
     checks.extend(disks(here));
     checks.push(sleep(Path::new("/")));
     told(&checks, args.json)
@@ -79,7 +80,54 @@ fn configuration(here: &Here, asked: Option<&Path>, phases: &PhaseArgs, args: &L
 fn counted_on(here: &Here, plan: &Plan, settings: &Settings) -> Vec<Check> {
     let workspace = here.layout.workspace();
     let named = [receivers(settings, workspace), protected(plan, settings, workspace)].concat();
-    needs(plan, workspace, settings).into_iter().chain(named).collect()
+    needs(plan, workspace, settings)
+        .into_iter()
+        .chain(named)
+        .chain(networks(here, plan, settings))
+        .chain(limits(plan, settings))
+        .collect()
+}
+
+/// Whether limits would be held.
+fn limits(plan: &Plan, settings: &Settings) -> Option<Check> {
+    let in_container = |backend: &str| settings.backend(backend).is_some_and(|it| it.section.docker.is_some());
+    let bounded = plan.stages().iter().filter(|stage| !stage.skip && !stage.limits.is_empty());
+    let unheld = bounded.filter(|stage| stage.agent().is_some_and(|agent| in_container(&agent.backend)));
+    let phases: Vec<&str> = unheld.map(|stage| stage.phase.as_str()).collect();
+    (!phases.is_empty()).then(|| {
+        let found =
+            format!("limits of {} are not held: what runs in a container is not seen from here", phases.join(", "));
+        Check::new("limits", State::Warning, found, "give the container limits of its own, by its engine")
+    })
+}
+
+/// Whether phases could have the networks that they are to have, and whether anybody listens at the gateway.
+fn networks(here: &Here, plan: &Plan, settings: &Settings) -> Vec<Check> {
+    let mut phases: BTreeMap<Network, Vec<&str>> = BTreeMap::new();
+    let own = plan.stages().iter().filter(|stage| !stage.skip && stage.network != Network::Host);
+    own.for_each(|stage| phases.entry(stage.network).or_default().push(stage.phase.as_str()));
+    phases.into_iter().map(|(network, phases)| of_network(here, network, &phases.join(", "), settings)).collect()
+}
+
+fn of_network(here: &Here, network: Network, phases: &str, settings: &Settings) -> Check {
+    let (name, word) = ("network", network.as_str());
+    let gateway = settings.boundary().gateway.as_deref();
+    let drawn = network_to_have(network, gateway).and_then(|network| {
+        let view = View { hidden: here.place.of_states(), network: network.clone(), ..View::default() };
+        let program = env::current_exe().map_err(|error| error.to_string())?;
+        Boundary::open(&program, &view).map(|_| network)
+    });
+    match drawn {
+        Err(why) => {
+            let found = format!("this host does not give {phases} the network `{word}`: {why}");
+            Check::new(name, State::Bad, found, "mend what `boundary` says, or `network: host`")
+        }
+        Ok(boundary::Network::Gateway(gateway)) if gateway.connect().is_err() => {
+            let found = format!("nobody listens at {gateway}, which is all that {phases} can reach");
+            Check::new(name, State::Warning, found, "start the gateway before the run begins")
+        }
+        Ok(_) => Check::new(name, State::Good, format!("`{word}` for {phases}"), ""),
+    }
 }
 
 /// That a person is asked before `deploy`: whoever sleeps by then finds the work stopped.
@@ -186,8 +234,8 @@ fn state(here: &Here) -> Check {
 }
 
 /// Whether phases would run where the state of runs is not there.
-fn boundary(here: &Here) -> Check {
-    let view = View { hidden: here.place.of_states(), shown: Vec::new() };
+fn of_boundary(here: &Here) -> Check {
+    let view = View { hidden: here.place.of_states(), ..View::default() };
     let drawn =
         env::current_exe().map_err(|error| error.to_string()).and_then(|program| Boundary::open(&program, &view));
     match drawn {

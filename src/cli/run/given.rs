@@ -163,6 +163,14 @@ fn read_settings(here: &Here, args: &LoaRun, files: &Files) -> Result<Settings, 
     Ok(settings)
 }
 
+/// The variables with keys of agents: of those that are configured now, and of those that the execution goes on with.
+pub(super) fn credentials(here: &Here, args: &LoaRun) -> Vec<String> {
+    let now = read_settings(here, args, &Files::on_disk(here)).ok();
+    let goes_on = matches!(args.command, Verb::Resume { .. });
+    let began = goes_on.then(|| settings_of_the_execution(here, args)).flatten();
+    now.iter().chain(&began).flat_map(|settings| every_backend(settings).withheld_from(None)).collect()
+}
+
 /// What this command line says over the configuration.
 pub(super) fn given(args: &LoaRun) -> impl Iterator<Item = Override> {
     let agent = if let Verb::Agent { verb } = &args.command { verb.backend() } else { None };

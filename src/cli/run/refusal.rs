@@ -66,6 +66,12 @@ pub(super) fn of_run(error: RunError) -> Failure {
             ExitStatus::Config,
             vec!["`loa-run doctor` says what helps; with `runtime.boundary.mode: auto` phases run without one".to_owned()],
         ),
+        RunError::NoNetwork { phase, .. } => (
+            ExitStatus::Config,
+            vec![format!(
+                "`loa-run doctor` says what helps; with `runtime.phases.{phase}.network: host` it has the network of the host"
+            )],
+        ),
         RunError::Host { .. } => (ExitStatus::Internal, Vec::new()),
     };
     hints.into_iter().fold(Failure::new(status, error), Failure::hint)

@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 
 use super::args::LoaRun;
 use super::commands::{command, program, runtime};
-use super::given::{Here, planned, settings_of_the_execution};
+use super::given::{Here, bounds, planned, settings_of_the_execution};
 use super::needs::find;
 use super::notify::{deliverer, listen, listening, tell_of_refusal};
 use super::pinned::Files;
@@ -151,8 +151,9 @@ fn would_begin(here: &Here, args: &LoaRun) -> Result<(), Failure> {
         all_taken(here, &files, &plan, &settings)?;
         (settings, plan)
     };
-    backends(&plan, &settings, here.layout.workspace()).map_err(of_prompt)?;
-    boundary_as_required(&program()?, &here.place, &plan).map_err(of_run)
+    let backends = backends(&plan, &settings, here.layout.workspace()).map_err(of_prompt)?;
+    let bounds = bounds(here, &settings);
+    boundary_as_required(&program()?, &here.place, (&plan, &bounds, &backends)).map_err(of_run)
 }
 
 impl<'a> Service<'a> {

@@ -9,7 +9,7 @@ use super::terminal::{span, waits_for};
 use crate::cli::console::print;
 use crate::cli::{ExitStatus, Failure};
 use crate::draw::moment;
-use crate::events::{PinnedFile, RunStatus};
+use crate::events::{BoundaryDrawn, PinnedFile, RunStatus};
 use crate::runner::{Doing, Plan, Standing, Status, Undelivered, Work, WorkAtHand};
 use crate::system::process::Interrupt;
 use crate::text::{Untrusted, line, sanitized, shell_word};
@@ -104,6 +104,12 @@ fn write_account(text: &mut String, status: &Status) -> std::fmt::Result {
     }
     if let Some(drawn) = status.boundary.as_ref().filter(|drawn| !drawn.is_whole()) {
         writeln!(text, "  boundary: {drawn}\n")?;
+    }
+    if let Some(networks) = status.boundary.as_ref().and_then(BoundaryDrawn::networks) {
+        writeln!(text, "  network: {networks}\n")?;
+    }
+    if let Some(unlimited) = status.boundary.as_ref().and_then(BoundaryDrawn::unlimited) {
+        writeln!(text, "  limits: {unlimited}\n")?;
     }
     Ok(())
 }

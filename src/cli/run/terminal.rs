@@ -9,7 +9,8 @@ use crate::cli::console::{CYAN, RED, aside, for_output, is_for_machines, output_
 use crate::contract::{Checkpoint, Phase, PhaseExit};
 use crate::draw::{self, moment};
 use crate::events::{
-    AgentActivity, CompactionMeans, Envelope, Event, Found, Observation, Outage, Pause, PinnedFile, RunEnd, State,
+    AgentActivity, BoundaryDrawn, CompactionMeans, Envelope, Event, Found, Observation, Outage, Pause, PinnedFile,
+    RunEnd, State,
 };
 use crate::runner::{Call, Listener};
 use crate::store::Layout;
@@ -165,6 +166,15 @@ impl Listener for Terminal {
     }
 }
 
+/// What there is to say of the boundary at the start: that there is none, another network, limits that nobody holds.
+fn told_of(drawn: &BoundaryDrawn) -> Option<String> {
+    let boundary = drawn.why_not.as_ref().map(|_| format!("boundary: {drawn}"));
+    let network = drawn.networks().map(|networks| format!("network: {networks}"));
+    let limits = drawn.unlimited().map(|unlimited| format!("limits: {unlimited}"));
+    let told: Vec<String> = [boundary, network, limits].into_iter().flatten().collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
 /// An event in one line; nothing for those that only machines want to know.
 fn sentence(event: &Event, state: &State, layout: &Layout) -> Option<String> {
     Some(match event {
@@ -174,7 +184,7 @@ fn sentence(event: &Event, state: &State, layout: &Layout) -> Option<String> {
                 if *swept > 0 { format!("; ended {swept} processes of the session before") } else { String::new() };
             format!("{verb} {}, {session}{swept}", state.execution_id)
         }
-        Event::BoundaryDrawn(drawn) if drawn.why_not.is_some() => format!("boundary: {drawn}"),
+        Event::BoundaryDrawn(drawn) => told_of(drawn)?,
         Event::StageSkipped { checkpoint } => format!("{}: skipped", checkpoint.phase),
         Event::AttemptStarted { phase, attempt, of, .. } => {
             format!("{phase}: attempt {attempt} of {of} ({} elapsed)", span(state.counters.elapsed()))

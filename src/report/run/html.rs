@@ -8,6 +8,7 @@ use super::timeline::{attempt_anchor, between, call_anchor, timeline};
 use super::value::{AttemptOutcome, AttemptReport, Call, Notice, PhaseReport, RunReport};
 use crate::contract::{Artifact, Checkpoint, Decision, Finding, PhaseError, PhaseProgress};
 use crate::draw::{STYLE, span};
+use crate::events::BoundaryDrawn;
 use crate::text::Untrusted;
 
 const PAGE: &str = include_str!("../page.css");
@@ -76,6 +77,12 @@ fn head(report: &RunReport) -> Markup {
             }
             @if let Some(drawn) = report.boundary.as_ref().filter(|drawn| !drawn.is_whole()) {
                 p { "Boundary: " (drawn.to_string()) }
+            }
+            @if let Some(networks) = report.boundary.as_ref().and_then(BoundaryDrawn::networks) {
+                p { "Network: " (networks) }
+            }
+            @if let Some(unlimited) = report.boundary.as_ref().and_then(BoundaryDrawn::unlimited) {
+                p { "Limits: " (unlimited) }
             }
             @if !report.changed_files.is_empty() { p { "Changed since the start: " (Untrusted::from(report.changed_files.to_string())) } }
             @if let Some(error) = &report.last_error { p { "The last session ended by an error: " (error) } }

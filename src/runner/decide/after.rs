@@ -18,6 +18,7 @@ fn outcome(attempt: &Attempt) -> Result<StageOutcome, Stop> {
         Err(Stop::Late(limit)) => Ok(StageOutcome::timed_out(*limit)),
         Err(Stop::Silent(limit)) => Ok(StageOutcome::silent(*limit)),
         Err(Stop::Overflow) => Ok(StageOutcome::overflowed()),
+        Err(Stop::Exceeded(exceeded)) => Ok(StageOutcome::exceeded(exceeded)),
         end => end.clone(),
     }
 }

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use crate::contract::Phase;
 use crate::events::PinnedFile;
+use crate::policy::Exceeded;
 use crate::system::clock::Moment;
 use crate::system::process::Interrupt;
 
@@ -33,6 +34,8 @@ pub enum Stop {
     Silent(Duration),
     /// The context stayed at its hard limit.
     Overflow,
+    /// Its processes took more of the host than they may.
+    Exceeded(Exceeded),
     /// A provider's limit is reached, and waiting for its reset would take longer than the run may wait.
     OutOfPatience(Option<Timestamp>),
     /// The provider cannot be reached or is out of order, since then, and the run may wait no longer for it.

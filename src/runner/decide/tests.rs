@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::*;
-use crate::config::{BoundaryMode, Lifetime};
+use crate::config::{BoundaryMode, Lifetime, Network};
 use crate::contract::{Checkpoint, ContextLimits, EffortConfig, ExecutionId};
 use crate::events::{EVENT_VERSION, Envelope, RunOrigin};
-use crate::policy::{Backoff, Redactor, StageOutcome, TriggerLimits};
+use crate::policy::{Backoff, Limits, Redactor, StageOutcome, TriggerLimits};
 use crate::runner::{Notification, Work};
 use crate::system::process::Interrupt;
 use EscalationTrigger as T;
@@ -32,6 +32,8 @@ fn stage_of(phase: Phase) -> Stage {
         retries: 3,
         backoff: Backoff { jitter: 0.0, ..Backoff::default() },
         boundary: BoundaryMode::Auto,
+        network: Network::Host,
+        limits: Limits::default(),
         skip: false,
     }
 }
@@ -49,6 +51,7 @@ fn bounds() -> Bounds {
         outage_patience: Duration::from_hours(2),
         outage_codes: Vec::new(),
         lifetime: Lifetime::Stage,
+        gateway: None,
         notification: Notification::default(),
         operator: None,
         effort: None::<EffortConfig>,

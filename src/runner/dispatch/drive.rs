@@ -82,7 +82,7 @@ impl<'a> Engine<'a> {
         let mut store = FileStore::new(place, layout.clone());
         let claimed = store.claim(now, matches!(mode, Mode::Resume(_)))?;
         let place = store.place().clone();
-        boundary_as_required(&program, &place, &plan)?;
+        boundary_as_required(&program, &place, (&plan, &bounds, &backends))?;
         let (inbox, mail) = Inbox::new();
         let session = new_session();
         let settled = (&plan, &bounds, &backends);

@@ -117,7 +117,7 @@ impl Ports for Host<'_> {
         let host = |source| RunError::Host { what: "start the guard process", source };
         let guard = Guard::start(&self.program, (SESSION_VARIABLE, self.session.as_str())).map_err(host)?;
         self.guard = Some(Rc::new(RefCell::new(guard)));
-        let needs = (&self.plan, &self.backends);
+        let needs = (&self.plan, &self.bounds, &self.backends);
         self.kept = Some(Kept::draw(self.program.clone(), (&self.place, execution), needs)?);
         self.manager.ready();
         Ok(swept)

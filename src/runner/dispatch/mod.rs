@@ -16,7 +16,7 @@ mod ports;
 mod projection;
 mod session;
 
-pub use boundary::boundary_as_required;
+pub use boundary::{boundary_as_required, to_have as network_to_have};
 pub use drive::{Ended, Engine, Request};
 pub(super) use existing::Existing;
 pub use existing::{Story, present, refuse_foreign, story};

@@ -89,6 +89,9 @@ impl Host for PhaseHost<'_> {
         if self.agent.probing.is_some_and(|since| clock::now().since(since) >= HANGS) {
             return Ok(Some(Cut::Unanswered));
         }
+        if let Some(exceeded) = self.task.exceeded() {
+            return Ok(Some(Cut::Over(Stop::Exceeded(exceeded))));
+        }
         Ok(self.task.context.overflowed().then_some(Cut::Over(Stop::Overflow)))
     }
 }

@@ -13,11 +13,12 @@ use tracing::{debug, info};
 use super::context::{Compactor, ContextWatch, Seen};
 use super::files::{Identity, StageFiles, environment};
 use super::inbox::{Fact, Inbox};
+use super::limits::LimitsWatch;
 use super::log::PhaseLog;
 use crate::config::Lifetime;
 use crate::contract::{ExecutionId, Phase, SessionId};
 use crate::events::{Event, Observation, PinnedFile};
-use crate::policy::StageOutcome;
+use crate::policy::{Exceeded, StageOutcome};
 use crate::runner::agent::TICK;
 use crate::runner::changed_files::{GateWatch, before_deploy, before_gate};
 use crate::runner::decide::{Attempt, Stop, Words};
@@ -95,6 +96,8 @@ pub(in crate::runner) struct StageTask {
     /// The order to end that came when the work was over already.
     stopping: Option<Stop>,
     pub(super) context: ContextWatch,
+    /// What they may take of the host, where that is bounded.
+    limits: Option<LimitsWatch>,
     /// What its processes are told.
     pub(super) variables: Vec<(String, OsString)>,
     pub(super) paths: StageFiles,
@@ -129,6 +132,7 @@ impl StageTask {
         });
         Ok(Self {
             log: PhaseLog::new(log, &bounds.redactor, bounds.log_limit),
+            limits: LimitsWatch::begin(stage.limits, boundary.as_ref(), layout.workspace()),
             context: ContextWatch::new(stage.phase, bounds, layout, &paths, compactor)?,
             layout: layout.clone(),
             bounds: bounds.clone(),
@@ -359,6 +363,9 @@ impl StageTask {
                 }
                 _ = ticks.tick() => {
                     self.look().await?;
+                    if let Some(exceeded) = self.exceeded() {
+                        return Ok(Err(Stop::Exceeded(exceeded)));
+                    }
                     self.look_at_probe().await;
                 }
             }
@@ -390,6 +397,12 @@ impl StageTask {
         self.context.look(now).await?;
         self.pass_on().await;
         Ok(())
+    }
+
+    /// The limit that its processes passed, if they did.
+    pub(super) fn exceeded(&mut self) -> Option<Exceeded> {
+        let guard = self.guard.borrow().id();
+        self.limits.as_mut()?.look(clock::now(), guard)
     }
 
     async fn restore_folder(&mut self) -> Result<(), RunError> {

@@ -72,9 +72,12 @@ impl Keeper {
         };
         // Whoever does not wait for the answer any more has gone, which the next order tells.
         match order {
-            Order::Furnish(view) => {
-                let said = furnish(&view).map_or_else(|error| error.to_string().into_bytes(), |()| DONE.to_vec());
-                let _ = answer.write_all(&said);
+            Order::Furnish(view, ways) => {
+                let _ = match furnish(&view, &ways) {
+                    // Outside it is listened to; we keep nothing of it.
+                    Ok(port) => send(&answer, DONE, &port.iter().map(AsFd::as_fd).collect::<Vec<_>>()),
+                    Err(error) => answer.write_all(error.to_string().as_bytes()),
+                };
             }
             Order::Start(start) => self.start(&start, handed.collect(), answer),
             Order::Clear => {

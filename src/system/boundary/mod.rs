@@ -6,14 +6,18 @@
 //! When it dies, or we do, the kernel ends all of it, whatever it did to hide. Linux only.
 //!
 //! - `world`: a boundary, seen from us. `keeper`: its first process. `furnish`: what that one does before anybody else is there.
-//! - `words`: what is said between the two.
+//! - `words`: what is said between the two. `gateway`: the way out of a network of its own. `ways`: other
+//!   ways out that are known.
 
 mod furnish;
+mod gateway;
 mod keeper;
+mod ways;
 mod words;
 mod world;
 
+pub use gateway::{Gateway, NoGateway};
 pub use keeper::{BOUNDARY, keep};
 pub(in crate::system) use words::Start;
-pub use words::View;
+pub use words::{Network, View};
 pub use world::Boundary;

@@ -14,6 +14,7 @@ use rustix::net::{
     recvmsg, sendmsg,
 };
 
+use super::gateway::Gateway;
 use crate::system::process::ProcessExit;
 
 /// The most descriptors that come with a message: a socket, and standard input, output and error.
@@ -30,6 +31,40 @@ pub struct View {
     pub hidden: Vec<PathBuf>,
     /// Folders within these that are shown all the same. They must be there.
     pub shown: Vec<PathBuf>,
+    /// What network there is.
+    pub network: Network,
+    /// Whether known ways out are taken away: sockets of programs outside that do what they are told.
+    pub strict: bool,
+}
+
+/// The network behind a boundary.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Network {
+    /// That of the host.
+    #[default]
+    Host,
+    /// One of its own, with a loopback and nothing else.
+    Own,
+    /// The same, with a port on loopback behind which a socket of the host is.
+    Gateway(Gateway),
+}
+
+impl Network {
+    fn word(&self) -> String {
+        match self {
+            Self::Host => "host".to_owned(),
+            Self::Own => "own".to_owned(),
+            Self::Gateway(gateway) => gateway.to_string(),
+        }
+    }
+
+    fn of(word: &str) -> Option<Self> {
+        match word {
+            "host" => Some(Self::Host),
+            "own" => Some(Self::Own),
+            address => address.parse().ok().map(Self::Gateway),
+        }
+    }
 }
 
 /// A program to start, with its whole environment.
@@ -43,8 +78,9 @@ pub(in crate::system) struct Start {
 /// What a keeper is ordered to do.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// The first order. Answered by [`DONE`], or by why not.
-    Furnish(View),
+    /// The first order. Answered by [`DONE`], with the port to the gateway where there is one, or by why not. Beside what
+    /// is shown stand the ways out that are taken away.
+    Furnish(View, Vec<PathBuf>),
     /// Answered by an [`Answer`] at the start, with a handle on the process, and by another at its end.
     Start(Start),
     /// End everything but the keeper. Answered by how many processes there were.
@@ -102,10 +138,12 @@ impl Order {
             bytes.push(0);
         };
         match self {
-            Self::Furnish(View { hidden, shown }) => {
+            Self::Furnish(View { hidden, shown, network, strict: _ }, ways) => {
                 say("furnish".as_ref());
+                say(network.word().as_ref());
                 say(hidden.len().to_string().as_ref());
-                for path in hidden.iter().chain(shown) {
+                say(ways.len().to_string().as_ref());
+                for path in hidden.iter().chain(ways).chain(shown) {
                     say(path.as_ref());
                 }
             }
@@ -136,9 +174,13 @@ impl Order {
         let number = |word: OsString| word.to_str()?.parse::<usize>().ok();
         match kind.to_str()? {
             "furnish" => {
+                let network = Network::of(rest.next()?.to_str()?)?;
                 let count = number(rest.next()?)?;
+                let known = number(rest.next()?)?;
                 let hidden = rest.by_ref().take(count).map(PathBuf::from).collect();
-                Some(Self::Furnish(View { hidden, shown: rest.map(PathBuf::from).collect() }))
+                let ways: Vec<PathBuf> = rest.by_ref().take(known).map(PathBuf::from).collect();
+                let (shown, strict) = (rest.map(PathBuf::from).collect(), !ways.is_empty());
+                Some(Self::Furnish(View { hidden, shown, network, strict }, ways))
             }
             "start" => {
                 let folder = rest.next()?;
@@ -218,9 +260,15 @@ mod tests {
             argv: vec!["sh".into(), String::new().into(), odd.clone()],
             env: vec![("A".into(), OsString::new()), ("B".into(), odd)],
         };
-        let view = View { hidden: vec!["/a".into(), "/b".into()], shown: vec!["/a/c".into()] };
+        let network = Network::Gateway(Gateway::Socket("/g".into()));
+        let view = View { hidden: vec!["/a".into(), "/b".into()], shown: vec!["/a/c".into()], network, strict: true };
         let (mut ours, mut theirs) = UnixStream::pair().expect("a pair");
-        for order in [Order::Furnish(view), Order::Furnish(View::default()), Order::Start(start), Order::Clear] {
+        for order in [
+            Order::Furnish(view, vec!["/b".into()]),
+            Order::Furnish(View::default(), Vec::new()),
+            Order::Start(start),
+            Order::Clear,
+        ] {
             let handed = [OwnedFd::from(UnixStream::pair().expect("a pair").0)];
             order.send(&mut ours, &handed).expect("sent");
             let (received, handed) = Order::receive(&mut theirs).expect("received").expect("an order");

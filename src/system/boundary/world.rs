@@ -2,18 +2,23 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
+use std::net::TcpListener;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use super::gateway::{self, Gateway};
 use super::keeper::BOUNDARY;
-use super::words::{Answer, DONE, Order, Start, View, receive};
+use super::ways;
+use super::words::{Answer, DONE, Network, Order, Start, View, receive};
 use crate::system::env;
+use crate::system::keys;
 use crate::system::process::own::Own;
 use crate::system::process::{Command, Fostered, Outlets, Reach, hear_end};
+use crate::system::usage::{self, Usage};
 use rustix::process::{Pid, Signal, kill_process_group, pidfd_send_signal};
 
 /// The program that makes namespaces, of util-linux.
@@ -22,6 +27,8 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Mounts and processes of its own, which die with the first of them, and that one with `unshare`. What the host mounts later
 /// is seen there too.
 const OWN: [&str; 7] = ["-m", "-p", "-f", "--kill-child", "--mount-proc", "--propagation", "slave"];
+/// A network of its own.
+const OWN_NETWORK: [&str; 1] = ["-n"];
 /// The same user, with powers that count in these namespaces alone.
 const SAME_USER: [&str; 3] = ["-U", "-c", "--keep-caps"];
 /// How long a keeper may take to answer.
@@ -36,6 +43,8 @@ struct World {
     /// `None` when it is being closed.
     door: Mutex<Option<UnixStream>>,
     child: Mutex<Child>,
+    /// There where there is a gateway: while it is, connections are brought there.
+    way: OnceLock<UnixStream>,
     _own: Own,
 }
 
@@ -57,10 +66,11 @@ impl Boundary {
     /// # Errors
     /// Why this host cannot, in one line.
     pub fn open(program: &Path, view: &View) -> Result<Self, String> {
-        let as_root = (env::user_id() == 0).then(|| Self::made(program, view, &OWN));
+        let network = if view.network == Network::Host { &[][..] } else { &OWN_NETWORK };
+        let as_root = (env::user_id() == 0).then(|| Self::made(program, view, &[&OWN[..], network].concat()));
         match as_root {
             Some(Ok(made)) => Ok(made),
-            _ => Self::made(program, view, &[&SAME_USER[..], &OWN].concat()),
+            _ => Self::made(program, view, &[&SAME_USER[..], &OWN, network].concat()),
         }
     }
 
@@ -76,7 +86,8 @@ impl Boundary {
         drop(prepared);
         let said = child.stderr.take();
         let own = Own::mark(child.id());
-        let made = Self(Arc::new(World { door: Mutex::new(Some(ours)), child: Mutex::new(child), _own: own }));
+        let (door, child) = (Mutex::new(Some(ours)), Mutex::new(child));
+        let made = Self(Arc::new(World { door, child, way: OnceLock::new(), _own: own }));
         match made.furnish(view) {
             Ok(()) => Ok(made),
             Err(error) => {
@@ -90,14 +101,27 @@ impl Boundary {
     }
 
     fn furnish(&self, view: &View) -> io::Result<()> {
-        let mut answer = self.order(&Order::Furnish(view.clone()), Vec::new())?;
-        let mut said = Vec::new();
+        let ways = if view.strict { ways::known(env::user_id(), env::var) } else { Vec::new() };
+        let mut answer = self.order(&Order::Furnish(view.clone(), ways), Vec::new())?;
+        let mut said = vec![0; DONE.len()];
+        let (count, handed) = receive(&answer, &mut said)?;
+        said.truncate(count);
         answer.read_to_end(&mut said)?;
         match &said[..] {
-            DONE => Ok(()),
+            DONE => self.lead_out(&view.network, handed.into_iter().next()),
             [] => Err(io::Error::other("its first process ended")),
             why => Err(io::Error::other(String::from_utf8_lossy(why).into_owned())),
         }
+    }
+
+    /// Brings whoever connects to the port behind the boundary to the gateway, where there is one.
+    fn lead_out(&self, network: &Network, port: Option<OwnedFd>) -> io::Result<()> {
+        let Network::Gateway(gateway) = network else { return Ok(()) };
+        let port = port.ok_or_else(|| io::Error::other("its first process opened no port to the gateway"))?;
+        let (ours, theirs) = UnixStream::pair()?;
+        gateway::serve(TcpListener::from(port), gateway.clone(), theirs)?;
+        let _ = self.0.way.set(ours);
+        Ok(())
     }
 
     /// Gives an order, and says where the answer comes.
@@ -118,8 +142,18 @@ impl Boundary {
         unpoisoned(&self.0.child).try_wait().is_ok_and(|status| status.is_none())
     }
 
+    /// What everything behind it takes, but its first process.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        usage::below_children_of(unpoisoned(&self.0.child).id())
+    }
+
     /// Starts a program behind it, in a group of its own. Needs the runtime.
-    pub(in crate::system) fn start(&self, start: Start, outlets: Outlets) -> io::Result<Fostered> {
+    pub(in crate::system) fn start(&self, mut start: Start, outlets: Outlets) -> io::Result<Fostered> {
+        if self.0.way.get().is_some() {
+            start.env.retain(|(name, _)| !Gateway::variables().any(|(own, _)| name == own));
+            start.env.extend(Gateway::variables().map(|(name, value)| (name.into(), value.into())));
+        }
         let mut answer = self.order(&Order::Start(start), outlets.into())?;
         let mut bytes = [0; Answer::LENGTH];
         let (count, mut handed) = receive(&answer, &mut bytes)?;
@@ -146,7 +180,12 @@ impl Boundary {
 
 /// The number of a process as we see it.
 fn number_of(pinned: &OwnedFd) -> io::Result<u32> {
-    let told = fs::read_to_string(format!("/proc/self/fdinfo/{}", pinned.as_raw_fd()))?;
+    let path = format!("/proc/self/fdinfo/{}", pinned.as_raw_fd());
+    let told = match fs::read_to_string(&path) {
+        // Kernels before 5.14 keep it from whoever is closed to others, as we are where we keep keys.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => keys::while_open(|| fs::read_to_string(&path)),
+        told => told,
+    }?;
     let number = told.lines().find_map(|line| line.strip_prefix("Pid:")).and_then(|number| number.trim().parse().ok());
     number.filter(|number| *number > 0).ok_or_else(|| io::Error::other("the host does not say which process it is"))
 }

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use super::output::Cut;
 use super::{Pipes, Running, Talk};
 use crate::system::boundary::{Boundary, Start};
-use crate::system::{env, service_manager};
+use crate::system::{env, keys, service_manager};
 
 /// A program with its arguments, environment and folder. Unless it is talked with, its standard input is empty. Both outputs
 /// are piped to us.
@@ -76,6 +76,13 @@ impl Command {
     #[must_use]
     pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
         self.environment.push((name.as_ref().to_owned(), None));
+        self
+    }
+
+    /// Hands down the keys that were taken out of our environment, too. Those that are not for it are to be taken away behind this.
+    #[must_use]
+    pub fn entrusted(mut self) -> Self {
+        self.environment.extend(keys::held().map(|(name, value)| (name.clone(), Some(value.clone()))));
         self
     }
 
@@ -163,7 +170,7 @@ impl Command {
     /// All that it is started with, for a process that has nothing of ours to hand down.
     fn in_full(&self) -> io::Result<Start> {
         let command = self.plain();
-        let mut variables = if self.inherit { env::all() } else { BTreeMap::new() };
+        let mut variables = if self.inherit { env::handed_down() } else { BTreeMap::new() };
         for (name, value) in command.get_envs() {
             match value {
                 Some(value) => variables.insert(name.to_owned(), value.to_owned()),
@@ -212,7 +219,7 @@ impl Command {
         } else if let Some(path) = env::search_path() {
             command.env("PATH", path);
         }
-        for name in service_manager::VARIABLES {
+        for name in service_manager::VARIABLES.into_iter().chain([keys::HANDED]) {
             command.env_remove(name);
         }
         for (name, value) in &self.environment {
