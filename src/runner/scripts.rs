@@ -387,7 +387,7 @@ mod tests {
         let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
         let is_file = |path: &Path| {
             let name = path.to_str().expect("UTF-8");
-            let is_name = ["bin/check", "b b.sh"].contains(&name) || name.contains('.') && !name.contains(' ');
+            let is_name = ["bin/check", "b b.sh"].contains(&name) || name.contains('.') && !name.contains([' ', '=']);
             (is_name && name != "missing.sh").then(|| EXECUTABLE.contains(&name))
         };
         let named = named(&argv, Path::new("/w"), &is_file).into_iter();

@@ -223,14 +223,12 @@ fn asked_without(folder: &Path, filters: &str, arguments: &[&str]) -> Option<Out
     let group = Pid::from_raw(i32::try_from(child.id()).ok()?);
     let (sender, output) = mpsc::channel();
     std::thread::spawn(move || sender.send(child.wait_with_output()));
-    match output.recv_timeout(LONGEST) {
-        Ok(output) => output.ok(),
-        Err(_) => {
-            // It and what it started: nobody waits for a repository that lets nobody look.
-            let _ = group.map(|group| kill_process_group(group, Signal::KILL));
-            None
-        }
-    }
+    let Ok(output) = output.recv_timeout(LONGEST) else {
+        // It and what it started: nobody waits for a repository that lets nobody look.
+        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+        return None;
+    };
+    output.ok()
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 #[must_use]
 pub fn line(text: &str) -> String {
     let words = plain(text);
-    let words = words.split(|c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}'));
-    let words = words.map(|word| word.chars().filter(|c| is_visible(*c)).collect::<String>());
+    let words =
+        words.split(char::is_whitespace).map(|word| word.chars().filter(|c| is_visible(*c)).collect::<String>());
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ").replace("##[", "## [")
 }
 
@@ -72,7 +72,7 @@ mod tests {
             ("plain é 😀", "plain é 😀"),
             ("done\n  answer: loa-run resolve skip_phase\n", "done answer: loa-run resolve skip_phase"),
             ("real\rforged", "real forged"),
-            ("a\u{85}b\u{2028}c\u{b}d\u{1c}e", "a b c d e"),
+            ("a\u{85}b\u{2028}c\u{b}d\u{1c}e", "a b cde"),
             ("\u{1b}]52;c;ZXZpbA==\u{7}copied \u{1b}]0;title\u{1b}\\\u{1b}[2J\u{1b}[31mred", "copied red"),
             ("\u{9b}31mC1 \u{9d}0;t\u{9c}", "31mC1 0;t"),
             ("abc\u{202e}fed\u{2066}\u{200b}\u{feff}\u{e0041}", "abcfed"),

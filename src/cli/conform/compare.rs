@@ -77,7 +77,7 @@ fn told(compared: &Comparison) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     for unlike in &compared.unlike {
-        let _ = writeln!(text, "not measured alike: {}", line(&unlike.to_string()));
+        let _ = writeln!(text, "not measured alike: {}", line(unlike));
     }
     for change in &compared.clauses {
         let word = |outcome: Option<Outcome>| outcome.map_or("–", Outcome::as_str);

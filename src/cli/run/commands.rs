@@ -238,7 +238,7 @@ fn execute(
     };
     let withheld = request.backends.withheld_from(None);
     let answering = answering(here, &request.bounds.notification, waits);
-    let deliverer = Deliverer::new(&here.layout, &here.place, &request.bounds, answering, withheld);
+    let deliverer = Deliverer::new(&here.layout, &here.place, &request.bounds, answering, &withheld);
     let engine = {
         let _entered = runtime.enter();
         Engine::begin(request, interrupts, &mut terminal)

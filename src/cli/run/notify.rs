@@ -40,7 +40,7 @@ pub(super) fn deliverer_that_waits(here: &Here, settings: &Settings) -> Delivere
 fn deliverer_of(here: &Here, settings: &Settings, is_awaited: bool) -> Deliverer {
     let withheld = every_backend(settings).withheld_from(None);
     let bounds = bounds(here, settings);
-    Deliverer::new(&here.layout, &here.place, &bounds, answering(here, &bounds.notification, is_awaited), withheld)
+    Deliverer::new(&here.layout, &here.place, &bounds, answering(here, &bounds.notification, is_awaited), &withheld)
 }
 
 /// What a person types to answer, from a shell that need not have our environment.

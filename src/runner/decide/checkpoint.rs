@@ -48,15 +48,13 @@ fn own_summary(concluded: &Concluded<'_>) -> Untrusted {
         1 => String::new(),
         more => format!(" in {more} attempts"),
     };
-    match concluded.outcome.exit {
-        PhaseExit::Success => match concluded.last.said.as_deref().map(shortened) {
-            Some(said) if !said.is_empty() => said.into(),
-            _ => format!("{phase} completed{attempts}").into(),
-        },
-        _ => {
-            let why = failure_line(concluded.last, &concluded.outcome);
-            format!("{phase} failed{attempts}: {}", why.raw()).into()
-        }
+    if concluded.outcome.exit != PhaseExit::Success {
+        let why = failure_line(concluded.last, &concluded.outcome);
+        return format!("{phase} failed{attempts}: {}", why.raw()).into();
+    }
+    match concluded.last.said.as_deref().map(shortened) {
+        Some(said) if !said.is_empty() => said.into(),
+        _ => format!("{phase} completed{attempts}").into(),
     }
 }
 

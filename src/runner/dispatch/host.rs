@@ -207,9 +207,9 @@ impl Ports for Host<'_> {
     }
 
     fn deploy_files(&mut self, state: &State) -> Result<Vec<PinnedFile>, RunError> {
-        let stage = self.plan.stage(Phase::Deploy).expect("a session has every phase in its plan");
+        let deploy = self.plan.stage(Phase::Deploy).expect("a session has every phase in its plan");
         let pinned: Vec<PinnedFile> = state.pinned.iter().filter(|file| !file.is_read()).cloned().collect();
-        Ok(before_deploy(self.layout.workspace(), stage, &pinned, &self.bounds.protects)?)
+        Ok(before_deploy(self.layout.workspace(), deploy, &pinned, &self.bounds.protects)?)
     }
 
     fn changed_files(&mut self, state: &State) -> ChangedFiles {

@@ -57,7 +57,7 @@ pub struct Delivered {
 impl Deliverer {
     /// Whoever delivers by these bounds. `withheld` are variables that no program is given.
     #[must_use]
-    pub fn new(layout: &Layout, place: &Place, bounds: &Bounds, answering: Answering, withheld: Vec<String>) -> Self {
+    pub fn new(layout: &Layout, place: &Place, bounds: &Bounds, answering: Answering, withheld: &[String]) -> Self {
         let (workspace, redactor) = (layout.workspace().to_path_buf(), bounds.redactor.clone());
         let mut given = bounds.notification.given.clone();
         given.retain(|name| !withheld.contains(name));

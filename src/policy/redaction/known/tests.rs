@@ -33,9 +33,10 @@ fn in_json(value: &str) -> String {
 
 /// The forms of a value that must be found, each behind a few bytes of its own kind.
 fn encoded(value: &str) -> Vec<(&'static str, String)> {
-    let unicode = |value: &str| value.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+    let unicode = |value: &str| value.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect::<Vec<_>>().concat();
     let wrapped = |text: String| text.as_bytes().chunks(20).map(String::from_utf8_lossy).collect::<Vec<_>>().join("\n");
-    let coloured = |value: &str| value.chars().map(|c| format!("\u{1b}[1;32m{c}\u{1b}[0m")).collect::<String>();
+    let coloured =
+        |value: &str| value.chars().map(|c| format!("\u{1b}[1;32m{c}\u{1b}[0m")).collect::<Vec<_>>().concat();
     let mut forms = vec![
         ("as it is", value.to_owned()),
         ("JSON", in_json(value)),
@@ -49,7 +50,7 @@ fn encoded(value: &str) -> Vec<(&'static str, String)> {
         ("form", percent(value, |byte| byte.is_ascii_alphanumeric() || byte == b' ').replace(' ', "+")),
         ("hexadecimal", base16ct::lower::encode_string(value.as_bytes())),
         ("HEXADECIMAL", base16ct::upper::encode_string(value.as_bytes())),
-        ("bytes", value.bytes().map(|byte| format!("\\x{byte:02x}")).collect()),
+        ("bytes", value.bytes().map(|byte| format!("\\x{byte:02x}")).collect::<Vec<_>>().concat()),
         ("colours", coloured(value)),
         ("colours in JSON", in_json(&coloured(value))),
     ];
