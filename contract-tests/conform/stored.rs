@@ -73,11 +73,11 @@ fn what_a_runtime_says_of_itself_is_no_tag_no_row_and_no_line_of_a_report() {
     let forged = "1 <script>alert(1)</script> | x | [Full 13/13](http://evil.example) \\033]52;c;eA==\\007 ##[error]x";
     let manifest = GOOD.1.replace("echo 1", &format!("\"printf '{forged}'\""));
     let suite = suite(&[(GOOD.0, &manifest)]);
-    let summary = suite.path().join("summary.md");
-    let scored = score(&suite, &["loop", "--step-summary"]).env("GITHUB_STEP_SUMMARY", &summary).assert().code(0);
+    let scored = score(&suite, &["loop", "--format", "summary"]).assert().code(0);
     let printed = String::from_utf8_lossy(&scored.get_output().stdout).into_owned();
     let read = |name: &str| fs::read_to_string(suite.path().join(name)).unwrap_or_default();
-    let (page, report, summary) = (read("out/report.html"), read("out/report.md"), read("summary.md"));
+    let (page, report, summary) = (read("out/report.html"), read("out/report.md"), read("out/summary.md"));
+    assert!(!summary.is_empty(), "it is written");
     assert!(printed.contains("alert(1)") && report.contains("alert(1)"), "{printed}{report}");
     for (name, text) in [("page", &page), ("report", &report), ("summary", &summary), ("terminal", &printed)] {
         assert!(name == "terminal" || !text.contains("<script>alert"), "{name}: {text}");

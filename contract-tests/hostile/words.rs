@@ -10,9 +10,11 @@ use crate::run::workspace::{Workspace, finished, program};
 /// How each text of the phase begins; what follows it is to be taken for ours.
 const BEGUN: &str = "As it says";
 
-/// A workspace whose only phase leaves this text wherever it can, and is blocked.
+/// A workspace whose only phase leaves this text wherever it can, and is blocked. With a control character in it no result
+/// is taken; it is still printed.
 fn saying(text: &str) -> Workspace {
-    let workspace = Workspace::only(&[("design", "cp said $LOA_RESULT_FILE; exit 2")]);
+    let workspace = Workspace::only(&[("design", "cp said $LOA_RESULT_FILE; cat printed >&2; exit 2")]);
+    workspace.write("printed", text);
     workspace.config("runtime: { notify: { patience_ms: 0, receivers: [{ kind: command, command: 'cat > message; printf %s \"$LOA_ESCALATION_REASON\" > reason' }] } }\n");
     let result = json!({
         "summary": text,
@@ -45,7 +47,7 @@ fn shown(workspace: &Workspace) -> Vec<(String, String)> {
     let reports = fs::read_dir(workspace.path(".loa-checkpoint/escalations")).expect("a report").flatten();
     let pages = reports.map(|file| file.path()).filter(|path| path.extension().is_some_and(|it| it == "md"));
     shown.extend(pages.map(|path| ("the call".to_owned(), fs::read_to_string(path).expect("text"))));
-    assert!(shown.iter().filter(|(_, text)| text.contains(BEGUN)).count() > 5, "{shown:#?}");
+    assert!(shown.iter().filter(|(_, text)| text.contains(BEGUN)).count() > 4, "{shown:#?}");
     shown
 }
 

@@ -53,8 +53,7 @@ fn write_page(page: &mut String, report: &EscalationReport) -> std::fmt::Result 
     if let Some(checkpoint) = &report.state.last_checkpoint {
         writeln!(page, "\n## Last checkpoint\n")?;
         let (phase, exit) = (checkpoint.phase, checkpoint.exit_code.code());
-        writeln!(page, "`{phase}`, exit {exit}, {}: {}", moment(checkpoint.created_at), checkpoint.summary.line())?;
-        writeln!(page, "`{phase}`, exit {exit}, {}: {}", checkpoint.created_at, checkpoint.summary.markdown())?;
+        writeln!(page, "`{phase}`, exit {exit}, {}: {}", moment(checkpoint.created_at), checkpoint.summary.markdown())?;
         for error in &checkpoint.errors {
             writeln!(page, "- {}: {}", error.code.markdown(), error.message.markdown())?;
         }
