@@ -18,6 +18,7 @@ pub(crate) const PHASES: [&str; 8] =
 const CONFIG: &str = "\
 autonomous_agent: { require_human_deploy_approval: false }
 runtime:
+  in_doubt: repeat
   retry: { initial_ms: 1, max_ms: 1, jitter: 0 }
 ";
 

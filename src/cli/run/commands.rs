@@ -236,7 +236,8 @@ fn execute(
         let _entered = runtime.enter();
         Interrupts::listen().and_then(Interrupts::outliving_the_terminal).map_err(internal)?
     };
-    let withheld = request.backends.withheld_from(None);
+    // Of every agent, as with those that tell later: none of them is a program that tells people.
+    let withheld = credentials(here, args);
     let answering = answering(here, &request.bounds.notification, waits);
     let deliverer = Deliverer::new(&here.layout, &here.place, &request.bounds, answering, &withheld);
     let engine = {

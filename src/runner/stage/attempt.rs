@@ -493,7 +493,8 @@ fn compactor_of(
 fn command(argv: &[String], variables: &[(String, OsString)], withheld: &[String], workspace: &Path) -> Command {
     let (program, arguments) = argv.split_first().map_or(("", argv), |(program, rest)| (program.as_str(), rest));
     let command = Command::new(program).args(arguments).folder(workspace).env_remove(SESSION_VARIABLE).in_blocks();
-    let command = withheld.iter().fold(command, Command::env_remove);
+    // The key of an agent that has no part here is a variable like others.
+    let command = withheld.iter().fold(command.entrusted(), Command::env_remove);
     variables.iter().fold(command, |command, (name, value)| command.env(name, value))
 }
 
