@@ -70,7 +70,8 @@ fn what_stands_in_a_bundle_forges_nothing_in_what_is_said_of_it() {
 /// A runtime says its version itself.
 #[test]
 fn what_a_runtime_says_of_itself_is_no_tag_no_row_and_no_line_of_a_report() {
-    let forged = "1 <script>alert(1)</script> | x | [Full 13/13](http://evil.example) \\033]52;c;eA==\\007 ##[error]x";
+    let forged =
+        "1 <script>alert(1)</script> | x | [Full 13/13](http://evil.example) \\\\033]52;c;eA==\\\\007 ##[error]x";
     let manifest = GOOD.1.replace("echo 1", &format!("\"printf '{forged}'\""));
     let suite = suite(&[(GOOD.0, &manifest)]);
     let scored = score(&suite, &["loop", "--format", "summary"]).assert().code(0);

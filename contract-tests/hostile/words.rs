@@ -10,11 +10,10 @@ use crate::run::workspace::{Workspace, finished, program};
 /// How each text of the phase begins; what follows it is to be taken for ours.
 const BEGUN: &str = "As it says";
 
-/// A workspace whose only phase leaves this text wherever it can, and is blocked. With a control character in it no result
-/// is taken; it is still printed.
+/// A workspace whose only phase leaves this text wherever it can, and is blocked.
 fn saying(text: &str) -> Workspace {
     let workspace = Workspace::only(&[("design", "cp said $LOA_RESULT_FILE; cat printed >&2; exit 2")]);
-    workspace.write("printed", text);
+    workspace.write("printed", "");
     workspace.config("runtime: { notify: { patience_ms: 0, receivers: [{ kind: command, command: 'cat > message; printf %s \"$LOA_ESCALATION_REASON\" > reason' }] } }\n");
     let result = json!({
         "summary": text,
@@ -71,7 +70,13 @@ fn nothing_in_a_text_acts_on_a_terminal_or_turns_its_order() {
     let text = format!(
         "{BEGUN} \u{1b}]52;c;ZXZpbA==\u{7}\u{1b}]0;title\u{1b}\\\u{1b}[2J\u{9b}31m\u{9d}0;title\u{9c}\u{202e}dcba\u{2066}\u{200b}\u{feff}\u{e0041}\u{8}"
     );
-    for (what, text) in shown(&saying(&text)) {
+    // With a control character in it no result is taken; what is printed last explains the failure.
+    let workspace = saying(&text);
+    workspace.write("printed", &text);
+    for (what, text) in shown(&workspace) {
+        // Into a pipe the output of a phase goes as it is.
+        let ours: Vec<&str> = text.lines().filter(|line| !line.starts_with("design | ")).collect();
+        let text = ours.join("\n");
         let acts = |c: char| {
             (c.is_control() && !matches!(c, '\n' | '\t'))
                 || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0041}')

@@ -443,7 +443,7 @@ mod tests {
             (&["sh", "-c", "cd .. && sh a.sh"], ""),
             (&["sh", "a.sh", "-c", "./check.sh x"], "a.sh!"),
             (&["sh", "-c", "G=a.sh; sh $G && sh \"${G}\" x; sh $GO"], "a.sh!"),
-            (&["sh", "-c", "D=sub; sh $D/a.sh; sh '$D/b.sh'"], "sub/a.sh!"),
+            (&["sh", "-c", "D=sub; sh $D/a.sh; sh '$D/b.sh'"], "sub/a.sh! $D/b.sh!"),
             (&["sh", "-c", "for t in a.sh b.sh; do sh $t; done"], "a.sh b.sh b.sh! a.sh!"),
             (&["sh", "-c", "eval 'sh a.sh' && eval sh b.sh"], "a.sh! b.sh!"),
             (
