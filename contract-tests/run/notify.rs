@@ -171,7 +171,8 @@ fn the_words_of_a_run_that_waits_for_its_answer_work_while_it_does() {
     assert!(!message.contains(" resume\n") && !message.contains("&&"), "nobody else can go on meanwhile: {message}");
     let line = message.lines().find(|line| line.contains("resolve fix_and_resume")).expect("an answer").trim();
     workspace.write("fixed", "");
-    let shell = crate::run::workspace::program(std::path::Path::new("sh"), std::path::Path::new("/"), &["-c", line]);
+    let mut shell = crate::run::workspace::program(std::path::Path::new("sh"), &workspace.path(""), &["-c", line]);
+    shell.current_dir("/");
     finished(shell).exits(0);
     assert_eq!(collected(waiting).code, Some(0));
 }
