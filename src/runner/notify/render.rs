@@ -1,15 +1,13 @@
 //! A message in the shape of each service, within what the service takes. `room` shares that between the parts.
 
-mod room;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use self::room::{End, Part, shared};
 use super::difference::Difference;
 use super::morning::Morning;
+use super::room::{End, Part, shared};
 use crate::contract::Phase;
 
 /// What Slack takes in one block, its fences and a margin taken off.
