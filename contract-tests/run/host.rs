@@ -139,3 +139,27 @@ fn a_write_that_takes_less_than_it_was_given_goes_on_behind_it() {
     with_fault(&workspace, "write:retval=1:when=1", &["init"]).exits(0);
     assert_eq!(fs::read_to_string(&config).expect("there"), whole[1..]);
 }
+
+/// With fewer open files than it needs, a run says what it lacks and loses nothing. Below nine no program of ours begins.
+#[test]
+fn a_run_that_may_open_few_files_says_so_and_goes_on_when_it_may_open_more() {
+    let mut told = 0;
+    for most in 9.. {
+        let workspace = Workspace::only(&PHASES);
+        let line = format!("ulimit -n {most}; exec {} run --plan plan.json", env!("CARGO_BIN_EXE_loa-run"));
+        let ran = finished(program(Path::new("bash"), &workspace.path(""), &["-c", &line]));
+        if ran.code == Some(0) {
+            break;
+        }
+        told += 1;
+        let ran = ran.says(&["Too many open files"]);
+        let done = intact(&workspace);
+        if ran.code == Some(2) {
+            workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+        }
+        if workspace.recorded().is_some() { workspace.resume() } else { workspace.run() }.exits(0);
+        assert!(done.iter().all(|phase| workspace.starts(phase) == 1), "with {most}: {done:?}");
+        assert_eq!(intact(&workspace), ["discovery", "design", "submit"]);
+    }
+    assert!(told > 5, "{told}");
+}
