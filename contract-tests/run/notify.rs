@@ -171,7 +171,7 @@ fn the_words_of_a_run_that_waits_for_its_answer_work_while_it_does() {
     assert!(!message.contains(" resume\n") && !message.contains("&&"), "nobody else can go on meanwhile: {message}");
     let line = message.lines().find(|line| line.contains("resolve fix_and_resume")).expect("an answer").trim();
     workspace.write("fixed", "");
-    let mut shell = crate::run::workspace::program(std::path::Path::new("sh"), &workspace.path(""), &["-c", line]);
+    let mut shell = crate::run::workspace::program(Path::new("sh"), &workspace.path(""), &["-c", line]);
     shell.current_dir("/");
     finished(shell).exits(0);
     assert_eq!(collected(waiting).code, Some(0));
@@ -734,5 +734,33 @@ fn an_interrupt_while_somebody_is_told_ends_whatever_tells_them() {
     let told = workspace.read("told");
     for left in told.split_whitespace() {
         until("it is gone", || !Path::new("/proc").join(left).join("exe").exists());
+    }
+}
+
+#[test]
+fn a_program_that_tells_people_is_given_what_it_needs_and_no_key() {
+    let named = "env: [MY_TOKEN, ANTHROPIC_API_KEY, LOA_NO_SUCH_VARIABLE]";
+    let receivers = "receivers: [{ kind: command, command: 'env > told' }, \
+        { kind: email, to: me@example.org, command: [sh, -c, 'env > mailed; cat > /dev/null'] }]";
+    for (named, is_given) in [(named, true), ("", false)] {
+        let comma = if named.is_empty() { "" } else { ", " };
+        let workspace = blocked(&format!("{receivers}{comma}{named}"));
+        let mut run = workspace.command(&["run", "--plan", "plan.json"]);
+        run.env("ANTHROPIC_API_KEY", "key-of-an-agent")
+            .env("MY_TOKEN", "token-of-mine")
+            .env("OTHER_SECRET", "of-others");
+        run.env("LC_ALL", "C.UTF-8").env("https_proxy", "http://proxy.invalid:1");
+        finished(run).exits(2);
+        for file in ["told", "mailed"] {
+            let environment = workspace.read(file);
+            for line in ["LC_ALL=C.UTF-8", "https_proxy=http://proxy.invalid:1", "LOA_MESSAGE_EVENT=escalated"] {
+                assert!(environment.lines().any(|it| it == line), "{line}: {environment}");
+            }
+            assert!(environment.contains("\nPATH=") || environment.starts_with("PATH="), "{environment}");
+            assert_eq!(environment.contains("MY_TOKEN=token-of-mine"), is_given, "{environment}");
+            for secret in ["key-of-an-agent", "of-others"] {
+                assert!(!environment.contains(secret), "{secret}: {environment}");
+            }
+        }
     }
 }
