@@ -3,6 +3,7 @@
 
 mod everyday;
 mod files;
+mod gates;
 mod limits;
 mod network;
 mod processes;
@@ -62,10 +63,15 @@ impl Stand {
 
     /// The same, and the settings of the phases, in YAML.
     fn configured(self, phases: &[(&str, &str)], settings: &str) -> Workspace {
+        self.with("", phases, settings)
+    }
+
+    /// The same, and more lines of `runtime`.
+    fn with(self, lines: &str, phases: &[(&str, &str)], settings: &str) -> Workspace {
         let workspace = Workspace::only(phases);
         let mode = if self == Self::Behind { "required" } else { "off" };
         workspace.config(&format!(
-            "runtime:\n  boundary: {{ mode: {mode} }}\n  retry: {{ max: 0, initial_ms: 1 }}\n  phases: {settings}\n"
+            "runtime:\n  boundary: {{ mode: {mode} }}\n  retry: {{ max: 0, initial_ms: 1 }}\n{lines}  phases: {settings}\n"
         ));
         workspace
     }
@@ -130,9 +136,17 @@ fn judge(attack: &Attack) {
 #[test]
 fn the_table_of_attacks_says_what_was_seen() {
     let word = |held: Option<bool>| held.map_or("not tried", |held| if held { "held" } else { "not held" });
-    let all =
-        [state::ATTACKS, processes::ATTACKS, files::ATTACKS, limits::ATTACKS, network::ATTACKS, ways_out::ATTACKS]
-            .concat();
+    let all = [
+        state::ATTACKS,
+        processes::ATTACKS,
+        files::ATTACKS,
+        gates::ATTACKS,
+        words::ATTACKS,
+        limits::ATTACKS,
+        network::ATTACKS,
+        ways_out::ATTACKS,
+    ]
+    .concat();
     let rows: BTreeSet<String> = all
         .iter()
         .map(|attack| format!("| {} | {} | {} |", attack.what, word(attack.with), word(attack.without)))
