@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::env;
 use super::process::Command;
+use super::process::own::Own;
 
 /// The longest that git is waited for.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -220,9 +221,14 @@ fn asked_without(folder: &Path, filters: &str, arguments: &[&str]) -> Option<Out
     let mut command = reader(folder, filters).args(arguments).prepared();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().ok()?;
+    let own = Own::mark(child.id());
     let group = Pid::from_raw(i32::try_from(child.id()).ok()?);
     let (sender, output) = mpsc::channel();
-    std::thread::spawn(move || sender.send(child.wait_with_output()));
+    std::thread::spawn(move || {
+        // Whoever asked may have gone on.
+        let _ = sender.send(child.wait_with_output());
+        drop(own);
+    });
     let Ok(output) = output.recv_timeout(LONGEST) else {
         // It and what it started: nobody waits for a repository that lets nobody look.
         let _ = group.map(|group| kill_process_group(group, Signal::KILL));
