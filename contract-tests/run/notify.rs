@@ -444,7 +444,7 @@ fn the_log_is_of_a_phase_that_said_something_and_an_older_change_is_told_as_such
     assert!(repository.status().expect("git").success());
     workspace.run().exits(0);
     let message = workspace.read("message");
-    assert!(message.contains("The log of design, attempt 1, ends with:\nit is designed\n"), "{message}");
+    assert!(message.contains("The log of design, attempt 1, ends with:\n| it is designed\n"), "{message}");
     assert!(!message.contains("a | "), "{message}");
     workspace.write("a", "two\n");
     workspace.run().exits(0);

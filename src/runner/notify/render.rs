@@ -115,7 +115,9 @@ fn changed(morning: &Morning) -> Option<Part> {
 /// What the log is of, and its last lines.
 fn log(morning: &Morning) -> Option<Part> {
     let (phase, attempt) = morning.log_of.filter(|_| !morning.log.is_empty())?;
-    let part = first(format!("The log of {phase}, attempt {attempt}, ends with"), morning.log.clone());
+    // Each line begins as none of ours does: what a phase prints is no answer that could be pasted.
+    let lines = morning.log.iter().map(|line| format!("| {line}")).collect();
+    let part = first(format!("The log of {phase}, attempt {attempt}, ends with"), lines);
     Some(Part { keeps: End::Last, rest: format!("loa-run logs {phase}"), ..part })
 }
 
