@@ -11,6 +11,8 @@ attacks! {
         "A phase rewrites a test that `runtime.protects` names and its gate runs", Some(true), Some(true), protected;
     another_deployment_than_the_approved_one:
         "What is left of a phase rewrites the script of the deployment that a person is approving", Some(true), Some(true), deployment;
+    another_program_that_tells_people:
+        "A phase rewrites the script by which people are told, which runs outside of every boundary", Some(true), Some(true), telling;
 }
 
 fn script(stand: Stand) -> bool {
@@ -47,4 +49,13 @@ fn deployment(stand: Stand) -> bool {
     loa(&workspace, &["resolve", "fix_and_resume"]).exits(0);
     let resumed = loa(&workspace, &["resume"]);
     resumed.code == Some(2) && !workspace.path("deployed").exists()
+}
+
+fn telling(stand: Stand) -> bool {
+    let told = "  notify: { patience_ms: 0, command: 'sh tell.sh' }\n";
+    let workspace = stand.with(told, &[("design", "echo touch evil > tell.sh; exit 2")], "{}");
+    workspace.write("tell.sh", "touch told\n");
+    run(&workspace).exits(2);
+    let status = loa(&workspace, &["status"]).stdout;
+    status.contains("tell.sh changed since the run began") && !workspace.path("evil").exists()
 }

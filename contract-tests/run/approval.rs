@@ -70,6 +70,24 @@ fn what_changes_behind_the_approval_is_asked_about_and_does_not_run() {
 }
 
 #[test]
+fn another_command_than_the_approved_one_is_a_question() {
+    for how in [&["--config", "new"][..], &["--set", "runtime.phases.deploy.command=[sh, other.sh]"]] {
+        let workspace = workspace("true", DEPLOY, ("", ""));
+        let asked = workspace.loa(&["run"]).exits(2);
+        asked.says(&["deploy waits for a human's approval of `sh deploy.sh target.txt`"]);
+        workspace.loa(&["resolve", "fix_and_resume"]).exits(0);
+        if how[0] == "--config" {
+            let text = workspace.read(".loa.config.yaml");
+            workspace.config(&text.replace(DEPLOY, "command: [sh, other.sh], env: { TARGET: live }"));
+        }
+        workspace.write("other.sh", "echo other >> deployed\n");
+        let words = "deploy runs `sh other.sh`; it was `sh deploy.sh target.txt`";
+        workspace.loa(&[&["resume"], how].concat()).exits(2).says(&[words]);
+        assert_eq!(deployed(&workspace), "", "{how:?}");
+    }
+}
+
+#[test]
 fn the_script_of_an_agent_that_deploys_counts_like_a_command() {
     let agent = "  backends: { mine: { kind: command, run: [sh, ./agent.sh, '{prompt}'] } }\n";
     let workspace = workspace("echo 'echo evil >> deployed' > agent.sh", "prompt: deploy, backend: mine", ("", agent));

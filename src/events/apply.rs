@@ -148,6 +148,13 @@ impl State {
 
     fn session_ended(&mut self, end: &RunEnd) {
         self.is_at_work = false;
+        // A command that says that there is an outage has ended by itself.
+        if let (RunEnd::Paused { pause: Pause::Outage { .. } }, Some(outage)) = (end, &self.outage) {
+            let commands = self.active.values_mut().filter(|active| active.phase == outage.phase);
+            if !self.agents.contains_key(&outage.phase) {
+                commands.for_each(|active| active.is_running = false);
+            }
+        }
         // A session that failed has ended what ran, and nobody knows how far that came.
         self.active.values_mut().for_each(lost);
         // Whoever goes on after that waits with new patience.

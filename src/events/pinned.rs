@@ -45,6 +45,8 @@ pub enum PinnedRole {
     GateInput,
     /// A file that the deployment names: its approval is asked for it as it is.
     Deploy,
+    /// A file that a program by which people are told is made of.
+    Notify,
     /// A program that a gate, or the deployment, looks for by `PATH`.
     Program,
     /// A file that is named by `runtime.protects`.
@@ -168,8 +170,8 @@ impl PinnedFile {
     /// only said when they change.
     #[must_use]
     pub fn is_read(&self) -> bool {
-        use PinnedRole::{Command, Deploy, Gate, GateInput, Program, Prompt, Protected};
-        !matches!(self.role, Command | Deploy | Gate | GateInput | Program | Prompt | Protected)
+        use PinnedRole::{Command, Deploy, Gate, GateInput, Notify, Program, Prompt, Protected};
+        !matches!(self.role, Command | Deploy | Gate | GateInput | Notify | Program | Prompt | Protected)
     }
 
     /// Where it is now, for a workspace that may have moved.

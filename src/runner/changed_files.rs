@@ -48,6 +48,13 @@ pub(super) fn before_deploy(
     Ok(changed)
 }
 
+/// What a program by which people are told is made of and is none of what was pinned: it would run outside of every boundary, as
+/// the person who is told. An execution that an earlier program began recorded nothing of it.
+pub(super) fn before_telling(workspace: &Path, argv: &[String], pinned: &[PinnedFile]) -> Vec<PinnedFile> {
+    let files = recorded(workspace, argv, pinned);
+    named_differently(workspace, (PinnedRole::Notify, &files), pinned)
+}
+
 /// Those of these files that are not as they were pinned in that role.
 fn named_differently(
     workspace: &Path,
@@ -204,7 +211,7 @@ pub fn differences(
 }
 
 /// As these, a file is told of before all others.
-const STRONG: [PinnedRole; 3] = [PinnedRole::Gate, PinnedRole::Deploy, PinnedRole::Protected];
+const STRONG: [PinnedRole; 4] = [PinnedRole::Gate, PinnedRole::Deploy, PinnedRole::Notify, PinnedRole::Protected];
 
 fn between(pinned: &[PinnedFile], now: &[PinnedFile]) -> Differences {
     let mut found = Differences::default();
@@ -223,7 +230,7 @@ fn between(pinned: &[PinnedFile], now: &[PinnedFile]) -> Differences {
             _ => "changed",
         };
         let line = format!("{} {} {how}", words(*role), path.display());
-        if !is_weak && (was_there || matches!(role, PinnedRole::Gate | PinnedRole::Deploy)) {
+        if !is_weak && (was_there || matches!(role, PinnedRole::Gate | PinnedRole::Deploy | PinnedRole::Notify)) {
             found.weaker.push(line.clone());
         }
         found.lines.push(line);
@@ -240,6 +247,7 @@ fn words(role: PinnedRole) -> &'static str {
         PinnedRole::Gate => "the gate script",
         PinnedRole::GateInput => "what a gate reads,",
         PinnedRole::Deploy => "what is deployed with,",
+        PinnedRole::Notify => "what tells people,",
         PinnedRole::Program => "the program",
         PinnedRole::Prompt => "the prompt",
         PinnedRole::Protected => "the protected file",

@@ -65,7 +65,7 @@ pub use plan::{AgentWork, Plan, Stage, Work};
 pub use plan_error::PlanError;
 pub use plan_file::{PLAN, PlanDocument, PlannedPhase, read_plan};
 pub use receivers::{Means, Notification, Receiver};
-pub use recorded_files::{NotRecorded, PinnedText, prompt_files, recorded_files};
+pub use recorded_files::{NotRecorded, PinnedText, notify_files, prompt_files, recorded_files};
 pub use scripts::starts_unknown_files;
 pub use selection::Selection;
 pub use shell_line::{Join, SHELLS, Simple, Word, commands, folder_of_cd};

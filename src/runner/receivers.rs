@@ -66,6 +66,15 @@ pub enum Means {
 }
 
 impl Receiver {
+    /// The argument vector of the program by which it is told, if it is one.
+    #[must_use]
+    pub(super) fn program(&self) -> Option<&[String]> {
+        match &self.means {
+            Means::Command(argv) | Means::Email { program: argv, .. } => Some(argv),
+            Means::Webhook { .. } | Means::Slack(_) | Means::Discord(_) | Means::Ntfy { .. } => None,
+        }
+    }
+
     /// Whether it wants to be told of this.
     #[must_use]
     pub fn wants(&self, news: &News) -> bool {

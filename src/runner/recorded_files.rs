@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
 
-use super::scripts::of_plan;
+use super::receivers::{Notification, Receiver};
+use super::scripts::{named, of_plan};
 use super::{Plan, programs};
 use crate::config::Settings;
 use crate::events::{PinnedFile, PinnedRole};
@@ -109,6 +110,15 @@ fn named_file(workspace: &Path, role: PinnedRole, path: PathBuf) -> PinnedText {
     let text = is_shown.then(|| beneath::read(workspace, &path, MOST_BYTES_OF_SCRIPT).ok()).flatten();
     let sha256 = text.as_ref().map(PinnedFile::digest).or_else(|| digest_now(workspace, &path));
     PinnedText { file: PinnedFile { role, path, sha256 }, text }
+}
+
+/// The files of the workspace that the programs by which people are told are made of: they run outside of every boundary.
+#[must_use]
+pub fn notify_files(workspace: &Path, notification: &Notification) -> Vec<PinnedText> {
+    let look = |path: &Path| beneath::is_executable(workspace, path);
+    let argvs = notification.receivers.iter().filter_map(Receiver::program);
+    let paths: BTreeSet<PathBuf> = argvs.flat_map(|argv| named(argv, workspace, &look)).map(|file| file.path).collect();
+    paths.into_iter().map(|path| named_file(workspace, PinnedRole::Notify, path)).collect()
 }
 
 /// The files whose texts stand around what the agents of a plan are told: their digests.

@@ -19,6 +19,10 @@ use crate::store::Layout;
 const STARTERS: &[&str] =
     &["python", "python3", "node", "ruby", "perl", "php", "lua", "Rscript", "tclsh", "fish", "make", "gmake", "source"];
 
+/// What reads one of these files where none is named.
+const MAKES: &[&str] = &["make", "gmake"];
+const MAKEFILES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
+
 /// Words behind which a program still follows: what starts another program, and what a shell puts before a command.
 const BEFORE: &[&str] = &[
     "env", "nice", "nohup", "setsid", "stdbuf", "timeout", "time", "exec", "command", "sudo", "xargs", "ionice", "if",
@@ -152,6 +156,13 @@ fn named_from(argv: &[String], folders: &[PathBuf], reading: Reading<'_>) -> Fou
         }
         let is_started = starts && !is_beside_a_program(word) || wants_script && !word.starts_with('-');
         found.starts_unknown |= reading.in_shell && files.is_empty() && is_started && is_expanded(word);
+        if starts && is_one_of(word, MAKES) {
+            let files = MAKEFILES
+                .iter()
+                .flat_map(|name| folders.iter().filter_map(|folder| place(name, folder, reading.workspace)));
+            let files = files.filter(|path| (reading.look)(path).is_some());
+            found.files.extend(files.map(|path| Named { path, is_script: true }));
+        }
         let is_file = !files.is_empty();
         let started = |(path, is_executable)| Named { path, is_script: is_executable || wants_script };
         found.files.extend(files.into_iter().map(started));
@@ -387,7 +398,8 @@ mod tests {
         let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
         let is_file = |path: &Path| {
             let name = path.to_str().expect("UTF-8");
-            let is_name = ["bin/check", "b b.sh"].contains(&name) || name.contains('.') && !name.contains([' ', '=']);
+            let is_name = ["bin/check", "b b.sh", "Makefile", "sub/Makefile"].contains(&name)
+                || name.contains('.') && !name.contains([' ', '=']);
             (is_name && name != "missing.sh").then(|| EXECUTABLE.contains(&name))
         };
         let named = named(&argv, Path::new("/w"), &is_file).into_iter();
@@ -405,7 +417,6 @@ mod tests {
             (&["timeout", "10", "sh", "a.sh"], "a.sh!"),
             (&["bash", "-eu", "-o", "pipefail", "a.sh"], "a.sh!"),
             (&["bash", "--norc", "a.sh"], "a.sh!"),
-            (&["make", "-f", "c.mk"], "c.mk!"),
             (&["xargs", "-a", "/dev/null", "./check.sh"], "check.sh!"),
             (&["env", "FOO=1", "./check.sh"], "check.sh!"),
             (&["python3", "-u", "tools/a.py"], "tools/a.py!"),
@@ -421,7 +432,9 @@ mod tests {
             (&["sh", "-c", "bash < missing.sh; cat < missing.sh; sh $x/missing"], "missing.sh!"),
             (&["bash", "-o", "pipefail", "missing.sh"], "missing.sh!"),
             (&["test", "-e", "out/missing"], ""),
-            (&["make", "test"], ""),
+            (&["make", "test"], "Makefile!"),
+            (&["sh", "-c", "cd sub && CI=1 make -j test"], "sub/Makefile!"),
+            (&["make", "-f", "c.mk", "x"], "Makefile! c.mk!"),
             (&["cat", ".loa-run/x.txt"], ""),
             (&[], ""),
             (&["sh", "-c", "./check.sh && CI=1 sh 'b b.sh' || exec ./a.sh"], "check.sh! b b.sh! a.sh"),

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use super::receivers::{Notification, Receiver};
-use super::{Bounds, Plan, Stage};
+use super::{Bounds, Plan, Stage, Work};
 use crate::config::{BackendSettings, BoundaryMode, InDoubt, Permissions, Quota, Settings};
 use crate::contract::Phase;
 
@@ -47,6 +47,9 @@ fn of_stage(before: &Stage, after: &Stage) -> Vec<String> {
         let longer = after.map_or_else(|| "no longer bounded".to_owned(), |limit| format!("{} ms", limit.as_millis()));
         format!("the {what} of {phase} is {longer}")
     }));
+    if phase == Phase::Deploy {
+        all.extend(of_deployment(before, after));
+    }
     if after.boundary < before.boundary {
         let how = match after.boundary {
             BoundaryMode::Off => "without a boundary",
@@ -92,6 +95,20 @@ fn of_gate(before: &Stage, after: &Stage) -> Vec<String> {
         }
     }
     all
+}
+
+/// An approval is one for what the deployment does.
+fn of_deployment(before: &Stage, after: &Stage) -> Vec<String> {
+    let phase = before.phase;
+    let work = (before.work != after.work).then(|| match (&before.work, &after.work) {
+        (Some(Work::Command(was)), Some(Work::Command(is))) => {
+            format!("{phase} runs `{}`; it was `{}`", is.join(" "), was.join(" "))
+        }
+        _ => format!("{phase} does something else"),
+    });
+    let others = differing(&before.env, &after.env);
+    let told = (!others.is_empty()).then(|| format!("{phase} is told something else: {}", others.join(", ")));
+    work.into_iter().chain(told).collect()
 }
 
 /// The keys whose values are not the same.
@@ -271,6 +288,8 @@ mod tests {
         for (before, after, expected) in [
             ("", "", ""),
             ("", "autonomous_agent.require_human_deploy_approval=false", "deploy begins without a person's approval"),
+            ("", "runtime.phases.deploy.command=other", "deploy runs `sh -c other`; it was `sh -c d`"),
+            ("", "runtime.phases.deploy.env.TARGET=live", "deploy is told something else: TARGET"),
             ("", "runtime.in_doubt=repeat", "submit and deploy are run again where they were cut off"),
             ("", "runtime.phases.audit.skip=true", "audit is passed over"),
             ("runtime.phases.design.verify=make", "", "design has no gate any more; it was `sh -c make`"),

@@ -12,8 +12,8 @@ use crate::config::{Explained, SEARCH_PATH, Settings};
 use crate::contract::Phase;
 use crate::events::{PinnedFile, PinnedRole, RunOrigin, State};
 use crate::runner::{
-    Asked, Differences, NotRecorded, PinnedText, Plan, RunError, Selection, Stage, ask_about_weaker, differences,
-    prompt_files, recorded_files, weaker,
+    Asked, Differences, NotRecorded, Notification, PinnedText, Plan, RunError, Selection, Stage, ask_about_weaker,
+    differences, notify_files, prompt_files, recorded_files, weaker,
 };
 use crate::system::env;
 use crate::text::shell_word;
@@ -194,7 +194,8 @@ pub(super) fn all_taken(
 ) -> Result<Vec<PinnedText>, Failure> {
     let of_workspace = recorded_files(here.layout.workspace(), plan, settings.protects()).map_err(not_recorded)?;
     let prompts = prompt_files(here.layout.workspace(), plan, settings);
-    Ok(files.taken().into_iter().chain(of_workspace).chain(prompts).collect())
+    let telling = notify_files(here.layout.workspace(), &Notification::from(settings));
+    Ok(files.taken().into_iter().chain(of_workspace).chain(prompts).chain(telling).collect())
 }
 
 /// What to say of scripts that gates start and that are not there when an execution begins.

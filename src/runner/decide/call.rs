@@ -8,11 +8,14 @@ use crate::contract::{
     Decision, EscalationContext, EscalationReport, EscalationState, EscalationTrigger, Phase, SessionId,
 };
 use crate::events::{Due, Event, PinnedFile, State};
-use crate::runner::Bounds;
+use crate::runner::{Bounds, Stage, Work};
 use crate::text::Untrusted;
+use crate::text::{cut, line};
 
 /// How many of the last decisions a report shows.
 const DECISIONS: usize = 5;
+/// How many characters of what a deployment runs are said.
+const WORDS: usize = 400;
 
 /// Why a human is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,12 +103,19 @@ impl Cause {
     }
 
     /// Whether to deploy.
-    pub(super) fn approval(changed: &[PinnedFile]) -> Self {
+    pub(super) fn approval(deploy: &Stage, changed: &[PinnedFile]) -> Self {
+        let what = match &deploy.work {
+            Some(Work::Command(argv)) => format!(" of `{}`", cut(argv.join(" "), WORDS)),
+            Some(Work::Agent(agent)) => {
+                format!(" of what {} does, which is told: {}", agent.backend, cut(line(&agent.prompt), WORDS))
+            }
+            None => String::new(),
+        };
         let also = match PinnedFile::why_not_asked(changed) {
             nothing if nothing.is_empty() => nothing,
             changed => format!(", also to what it runs as it is now: {changed}"),
         };
-        let reason = format!("deploy waits for a human's approval; fix_and_resume gives it{also}").into();
+        let reason = format!("deploy waits for a human's approval{what}; fix_and_resume gives it{also}").into();
         Self { trigger: EscalationTrigger::Manual, phase: Phase::Deploy, active: None, reason, approval: true }
     }
 }

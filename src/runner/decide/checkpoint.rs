@@ -84,12 +84,15 @@ fn own_errors(concluded: &Concluded<'_>) -> Vec<PhaseError> {
         .as_ref()
         .map(|error| PhaseError { message: failure_line(concluded.last, &concluded.outcome), ..error.clone() });
     let doubt = concluded.in_doubt.then(|| PhaseError {
-        code: "IN_DOUBT".into(),
+        code: IN_DOUBT.into(),
         message: unknown_extent(concluded.phase).into(),
         recoverable: true,
     });
     outcome.into_iter().chain(doubt).chain(refused(concluded.last)).chain(earlier).collect()
 }
+
+/// The error of a phase that acts outside of the workspace and was cut off.
+pub(in crate::runner) const IN_DOUBT: &str = "IN_DOUBT";
 
 /// What a human is told about a phase that acts outside of the workspace and was cut off.
 pub(super) fn unknown_extent(phase: Phase) -> String {

@@ -14,6 +14,7 @@ mod outage;
 pub use after::{concludes, ended};
 pub use attempt::{Attempt, Survey, Words};
 pub use call::{Cause, call_human};
+pub(in crate::runner) use checkpoint::IN_DOUBT;
 pub use checkpoint::{SKIPPED, UNVERIFIED, skipped};
 pub use live::{Live, Running, Stop};
 pub use outage::outage;
@@ -229,7 +230,7 @@ fn reason_to_call(state: &State, live: &Live, rules: &Rules, phase: Phase, activ
     }
     let approved = state.deploy == ApprovalState::Given;
     let asks = bounds.deploy_approval && phase == Phase::Deploy && !approved;
-    asks.then(|| Cause::approval(&live.deploy_files))
+    asks.then(|| Cause::approval(stage(rules, phase), &live.deploy_files))
 }
 
 fn start(state: &State, live: &Live, planned: &Stage, active: Option<&Active>) -> Step {

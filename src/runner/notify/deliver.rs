@@ -11,7 +11,8 @@ use super::morning::{Answering, Morning, Observed, logs_of};
 use super::outbox::{Outcome, Undelivered, due, next_try, tried, undelivered};
 use super::send::Sender;
 use super::work_tree::changed;
-use crate::events::{Message, News, State};
+use crate::events::{ChangedFiles, Message, News, PinnedFile, State};
+use crate::runner::changed_files::before_telling;
 use crate::runner::receivers::{Notification, Receiver};
 use crate::runner::{Bounds, RunError};
 use crate::store::{FileStore, Journal, Layout, Place, RunStore, StoreError, Writer, tail};
@@ -166,12 +167,28 @@ impl Deliverer {
             let message = message.clone();
             let time = LONGEST.saturating_sub(clock::now().since(began)).max(Duration::from_millis(1));
             given.push(receiver.name.clone());
+            let refused = self.refused(&receiver, &journal.state().pinned);
             tries.spawn(async move {
-                let outcome = sender.send(&receiver, &morning, time).await;
+                let outcome = match refused {
+                    Some(refused) => refused,
+                    None => sender.send(&receiver, &morning, time).await,
+                };
                 (message, receiver.name, outcome)
             });
         }
         Ok(given)
+    }
+
+    /// Why a receiver's program is not started: a phase may have made another one of it.
+    fn refused(&self, receiver: &Receiver, pinned: &[PinnedFile]) -> Option<Outcome> {
+        let changed = before_telling(self.layout.workspace(), receiver.program()?, pinned);
+        (!changed.is_empty()).then(|| Outcome::Never {
+            reason: format!(
+                "it was not started: {} changed since the run began; `loa-run resume --config new` takes it as it is",
+                ChangedFiles::of(&changed)
+            )
+            .into(),
+        })
     }
 
     /// The message, with what is seen now. One of an execution that is over is made of that one's journal.
@@ -193,7 +210,11 @@ impl Deliverer {
         // The tree of an execution that is over went on with the next one.
         let began = state.outbox.as_ref().map(|outbox| &outbox.began).filter(|_| is_present);
         let changed = match began {
-            Some(began) => changed(&self.layout, began).await,
+            // A secret may stand in a name, too.
+            Some(began) => {
+                let lines = changed(&self.layout, began).await.into_iter();
+                lines.map(|line| self.sender.redactor.text(&line)).collect()
+            }
             None => Vec::new(),
         };
         let differences = if is_present { self.differences(journal, &message.news) } else { Vec::new() };
@@ -241,16 +262,28 @@ impl Deliverer {
         tried
     }
 
+    /// What the execution recorded, where that can be read.
+    fn pinned(&self) -> Vec<PinnedFile> {
+        let place = self.place.found_again().ok();
+        let store = place.map(|place| FileStore::new(place, self.layout.clone()));
+        store.and_then(|store| store.current().ok()?).map(|recorded| recorded.state.pinned).unwrap_or_default()
+    }
+
     /// Tells of an end that no journal holds, such as one of a full disk: each receiver that wants failures, once, for ten
     /// seconds at most. What became of each.
     pub async fn tell_unrecorded(&self, id: &str, error: &str) -> Vec<(String, Outcome)> {
         let news = News::Failed { error: error.into() };
         let morning = Morning::unrecorded(id.to_owned(), &news, self.layout.workspace(), &self.answering);
+        let pinned = self.pinned();
         let mut tries = JoinSet::new();
         for receiver in self.notification.receivers.iter().filter(|receiver| receiver.wants(&news)).cloned() {
             let (sender, morning) = (self.sender.clone(), morning.clone());
+            let refused = self.refused(&receiver, &pinned);
             tries.spawn(async move {
-                let outcome = sender.send(&receiver, &morning, LONGEST).await;
+                let outcome = match refused {
+                    Some(refused) => refused,
+                    None => sender.send(&receiver, &morning, LONGEST).await,
+                };
                 (receiver.name, outcome)
             });
         }

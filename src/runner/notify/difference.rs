@@ -46,18 +46,14 @@ pub(super) fn differences(
         let before: Vec<&PinnedFile> =
             pinned.iter().rev().filter(|known| known.role == file.role && known.path == file.path).collect();
         let all = of_file(workspace, file, &before, &kept, redactor);
-        let fits = all.iter().take(lines).scan(bytes, |left, line| {
-            *left = left.checked_sub(line.len() + 1)?;
-            Some(line.clone())
-        });
-        let fitting: Vec<String> = fits.collect();
+        let fitting = fitting(&all, lines, bytes);
         lines -= fitting.len();
         bytes -= fitting.iter().map(|line| line.len() + 1).sum::<usize>();
         let more = all.len() - fitting.len();
         shown.push(Difference { file: line(&file.path.display().to_string()), lines: fitting, more });
     }
     let more = files.len().saturating_sub(FILES);
-    let named = || vec!["`loa-run status` names them".to_owned()];
+    let named = || vec!["`loa-run status --json` names them under changed_gates".to_owned()];
     shown.extend((more > 0).then(|| Difference { file: format!("{more} more files"), lines: named(), more: 0 }));
     shown
 }
@@ -77,6 +73,22 @@ fn each_once(files: &[PinnedFile]) -> Vec<&PinnedFile> {
 /// A path without a leading `./`.
 fn plain(path: &Path) -> &Path {
     path.strip_prefix(".").unwrap_or(path)
+}
+
+/// What fits of a difference. Where not all of it does, what is there now counts more than what is gone, and its end as much as
+/// its beginning: nothing is hidden behind many lines.
+fn fitting(all: &[String], most: usize, bytes: usize) -> Vec<String> {
+    let size = |lines: &[&String]| lines.iter().map(|line| line.len() + 1).sum::<usize>();
+    let fits = |lines: &[&String]| lines.len() <= most && size(lines) <= bytes;
+    let everything: Vec<&String> = all.iter().collect();
+    if fits(&everything) {
+        return all.to_vec();
+    }
+    let mut kept: Vec<&String> = all.iter().filter(|line| !line.starts_with(['-', ' ', '@'])).collect();
+    while !kept.is_empty() && !fits(&kept) {
+        kept.remove(kept.len() / 2);
+    }
+    kept.into_iter().cloned().collect()
 }
 
 /// `before` is what the file was and may be, the newest first.
@@ -155,6 +167,19 @@ mod tests {
 
     fn file(role: PinnedRole, path: &str, text: Option<&str>) -> PinnedFile {
         PinnedFile { role, path: path.into(), sha256: text.map(PinnedFile::digest) }
+    }
+
+    #[test]
+    fn nothing_is_hidden_behind_many_lines() {
+        let gone = (0..100).map(|number| format!("-old {number}"));
+        let new = (0..100).map(|number| format!("+new {number}"));
+        let all: Vec<String> = gone.chain(new).collect();
+        let shown = fitting(&all, 60, BYTES);
+        assert_eq!((shown.len(), shown.first().map(String::as_str)), (60, Some("+new 0")));
+        assert_eq!(shown.last().map(String::as_str), Some("+new 99"));
+        assert_eq!(fitting(&all[..60], 60, BYTES), all[..60]);
+        assert_eq!(fitting(&all, 60, 20).concat(), "+new 0+new 99");
+        assert_eq!(fitting(&all, 0, BYTES), Vec::<String>::new());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::difference::Difference;
 use crate::contract::{Finding, Phase, PhaseExit};
 use crate::draw;
 use crate::events::{Message, News, State};
-use crate::runner::decide::SKIPPED;
+use crate::runner::decide::{IN_DOUBT, SKIPPED};
 use crate::store::{Layout, ReportPaths, report_paths};
 use crate::text::{cut, line};
 
@@ -309,6 +309,14 @@ fn about_weaker(state: &State) -> Option<&str> {
     Some(if again.is_empty() { "--config new" } else { again })
 }
 
+/// Whether the call is about a phase that was cut off, so that nobody knows whether it acted.
+fn is_in_doubt(state: &State) -> bool {
+    let Some(pending) = &state.pending else { return false };
+    let is_active = state.active_in(pending.phase).is_some_and(|active| active.in_doubt);
+    let errors = state.checkpoint(pending.phase).map_or(&[][..], |checkpoint| &checkpoint.errors);
+    is_active || errors.iter().any(|error| error.code.raw() == IN_DOUBT)
+}
+
 /// What can be done, each as one line that can be pasted into any shell of the machine. An answer names its call: the same line
 /// answers no later one.
 fn answers(news: &News, state: &State, answering: &Answering) -> Vec<(&'static str, String)> {
@@ -338,11 +346,17 @@ fn answers(news: &News, state: &State, answering: &Answering) -> Vec<(&'static s
             let first = match (*approval, asks_about_files) {
                 (true, _) => "Agree to the deployment",
                 (_, true) => "Agree to the changed files, as they are now",
+                _ if is_in_doubt(state) => "Run it again, where it did not act",
                 _ => "Go on, when the cause is mended",
+            };
+            let second = if is_in_doubt(state) {
+                "Go on where it did act: it counts as done"
+            } else {
+                "Go on without this phase"
             };
             vec![
                 (first, answer("fix_and_resume")),
-                ("Go on without this phase", answer("skip_phase")),
+                (second, answer("skip_phase")),
                 ("End it, and keep what is there", resolve("abort")),
             ]
         }
