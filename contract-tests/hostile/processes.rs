@@ -29,8 +29,9 @@ attacks! {
         "A phase that is not root reads the memory of the runner, or traces it", Some(true), Some(true),
         |stand| {
             let script = "exec 2>&-; for f in environ mem maps; do (: < /proc/$PPID/$f && head -c 1 /proc/$PPID/$f) > byte && echo $f; done > seen
-                sed -i \"s/1, 0, 0/$PPID, 0, 0/\" trace.py; python3 trace.py >> seen; echo tried >> seen";
+                sed -i \"s/16, 1, 0, 0/0x4206, $PPID, 0, 0/\" trace.py; python3 trace.py >> seen; echo tried >> seen";
             let (workspace, mut command) = with_a_key(stand, script);
+            // Seized, not attached to: whoever can be traced is not left stopped.
             workspace.write("trace.py", TRACE);
             if stand == Stand::Without && is_root() {
                 command = without_powers(&command);
