@@ -45,7 +45,7 @@ pub enum PinnedRole {
     GateInput,
     /// A file that the deployment names: its approval is asked for it as it is.
     Deploy,
-    /// A file that a program by which people are told is made of.
+    /// A script of a program by which people are told.
     Notify,
     /// A program that a gate, or the deployment, looks for by `PATH`.
     Program,

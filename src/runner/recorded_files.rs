@@ -112,12 +112,13 @@ fn named_file(workspace: &Path, role: PinnedRole, path: PathBuf) -> PinnedText {
     PinnedText { file: PinnedFile { role, path, sha256 }, text }
 }
 
-/// The files of the workspace that the programs by which people are told are made of: they run outside of every boundary.
+/// The scripts of the workspace that programs by which people are told start: they run outside of every boundary.
 #[must_use]
 pub fn notify_files(workspace: &Path, notification: &Notification) -> Vec<PinnedText> {
     let look = |path: &Path| beneath::is_executable(workspace, path);
     let argvs = notification.receivers.iter().filter_map(Receiver::program);
-    let paths: BTreeSet<PathBuf> = argvs.flat_map(|argv| named(argv, workspace, &look)).map(|file| file.path).collect();
+    let scripts = argvs.flat_map(|argv| named(argv, workspace, &look)).filter(|file| file.is_script);
+    let paths: BTreeSet<PathBuf> = scripts.map(|file| file.path).collect();
     paths.into_iter().map(|path| named_file(workspace, PinnedRole::Notify, path)).collect()
 }
 

@@ -126,7 +126,9 @@ pub(super) fn service(here: &Here, verb: &ServiceVerb, args: &LoaRun) -> Result<
     service.left_out = left_out(here, args, env_file.or(kept.as_deref()));
     match verb {
         ServiceVerb::Install { start, linger, dry_run, .. } => {
-            would_begin(here, args)?;
+            if !dry_run {
+                would_begin(here, args)?;
+            }
             service.install(*start, *linger, *dry_run)
         }
         ServiceVerb::Start => service.start(),

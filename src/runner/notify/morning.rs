@@ -314,7 +314,7 @@ fn is_in_doubt(state: &State) -> bool {
     let Some(pending) = &state.pending else { return false };
     let is_active = state.active_in(pending.phase).is_some_and(|active| active.in_doubt);
     let errors = state.checkpoint(pending.phase).map_or(&[][..], |checkpoint| &checkpoint.errors);
-    is_active || errors.iter().any(|error| error.code.raw() == IN_DOUBT)
+    is_active || errors.iter().any(|error| error.code == IN_DOUBT)
 }
 
 /// What can be done, each as one line that can be pasted into any shell of the machine. An answer names its call: the same line
