@@ -12,7 +12,7 @@ use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::judge::Caught;
 use crate::conform::observe::RigOptions;
-use crate::conform::score::{MutatedClause, Mutation, MutationOptions, Ran, Rig, mutate};
+use crate::conform::score::{Carrier, MutatedClause, Mutation, MutationOptions, Ran, Rig, mutate};
 use crate::conform::spec::RuntimeProfile;
 use crate::system::{env, ids, scratch};
 
@@ -88,7 +88,7 @@ fn by(caught: Option<&Caught>) -> &str {
 
 /// A table that is Markdown as well, and what is wrong.
 fn told(mutation: &Mutation) -> String {
-    let Mutation { mutants, stories, clauses, unsound, arguments, ran } = mutation;
+    let Mutation { mutants, stories, clauses, without, unsound, arguments, ran } = mutation;
     let mut text = format!("{mutants} mutants, {stories} stories\n\n");
     text += "| clause | came up | own clause | another | argued away | survived | never came up | cannot | control | compound |\n";
     text += "|---|---:|---:|---:|---:|---:|---:|---:|---|---|\n";
@@ -101,6 +101,13 @@ fn told(mutation: &Mutation) -> String {
             text,
             "| {clause} | {generated} | {own} | {other} | {argued} | {survived} | {not_reached} | {impossible} | {control} | {compound} |"
         );
+    }
+    for carrier in Carrier::ALL {
+        let of: Vec<&str> =
+            without.iter().filter(|(_, by)| *by == carrier).map(|(clause, _)| clause.as_str()).collect();
+        if !of.is_empty() {
+            let _ = writeln!(text, "\nno mutants, {carrier}: {}", of.join(", "));
+        }
     }
     for (why, count) in arguments {
         let _ = writeln!(text, "\n{count} of them: {why}");

@@ -21,7 +21,7 @@ pub use cell::Cell;
 pub use comparison::{CellChange, ClauseChange, Comparison, Direction, UnionError};
 pub use conformance::{CaseReport, ClauseReport, ConformanceReport, Host, HostLoad, RuntimeReport};
 pub use kinds::{BASELINE, CONFORMANCE_REPORT, conform_kinds};
-pub use mutation::{MutatedClause, Mutation, MutationOptions, Ran, mutate};
+pub use mutation::{Carrier, MutatedClause, Mutation, MutationOptions, Ran, mutate};
 pub use proof::{RedCase, Row, differences, shortcomings, table};
 pub use proving::{Proof, ProofOptions, ProvingError, Tried, prove};
 pub use reproducer::{Dir, Reproducer};

@@ -11,8 +11,9 @@ use serde_json::Value;
 use super::{ProvingError, Rig, lane, proving};
 use crate::conform::judge::{Caught, Cause, Fate, Jury, Mutant, Story};
 use crate::conform::observe::Observation;
-use crate::conform::spec::{Column, Knob, Plot, RuntimeProfile};
+use crate::conform::spec::{Clause, Column, Knob, Plot, ProfileName, RuntimeProfile};
 use crate::conform::suite::{Suite, Variant, VariantError};
+use crate::contract::vocabulary;
 
 /// The runtime that mutants are made of when they run as processes, and what is laid beside it.
 const BASE: &str = "python";
@@ -43,6 +44,18 @@ pub struct MutatedClause {
     pub control: bool,
     /// Whether a runtime that does everything wrong that is about the clause was found.
     pub compound: bool,
+}
+
+vocabulary! {
+    /// What carries a clause that no mutant is about: the model has no rule for it, and no case looks at it wherever it comes up.
+    pub enum Carrier ("carrier") {
+        /// Fixed scenes, and a variant that was written by hand dies of one of them.
+        Variant = "variant",
+        /// Fixed scenes alone.
+        Scene = "scene",
+        /// Nothing: it is not tested.
+        Untested = "untested",
+    }
 }
 
 /// One mutant that ran as processes.
@@ -77,6 +90,8 @@ pub struct Mutation {
     pub stories: usize,
     /// Clause by clause.
     pub clauses: Vec<MutatedClause>,
+    /// The clauses of the matrix that no mutant is about, and what carries each instead.
+    pub without: BTreeMap<String, Carrier>,
     /// The clauses that a runtime without a fault broke in some story: whatever they found of mutants says nothing.
     pub unsound: Vec<String>,
     /// Why some were argued away, and others can come up in no story: each argument, and how many it is about.
@@ -138,6 +153,7 @@ pub fn mutate(
         mutants.truncate(count);
     }
     let fates = trial.fates(&mutants);
+    let without = without(suite, &trial.jury)?;
     let (kept, broken) = trial.jury.control(&trial.stories);
     let clauses = trial.clauses(&fates, &kept);
     suite.files().lay_candidates(place)?;
@@ -157,7 +173,24 @@ pub fn mutate(
     let ran = ran.into_iter().map(|(_, ran)| ran).collect();
     let unsound = broken.into_iter().map(str::to_owned).collect();
     let (mutants, stories, arguments) = (mutants.len(), trial.stories.len(), arguments(&fates));
-    Ok(Mutation { mutants, stories, clauses, unsound, arguments, ran })
+    Ok(Mutation { mutants, stories, clauses, without, unsound, arguments, ran })
+}
+
+/// The clauses of the matrix that no mutant is about, and what carries each.
+fn without(suite: &Suite<RuntimeProfile>, jury: &Jury<'_>) -> Result<BTreeMap<String, Carrier>, VariantError> {
+    let variants = suite.variants()?;
+    let deaths: BTreeSet<&str> = variants.iter().filter_map(|it| Some(it.kills.as_ref()?.case.as_str())).collect();
+    let carrier = |clause: &Clause| {
+        let cases: Vec<&str> = suite.cases_of(&clause.id).map(|case| case.id.as_str()).collect();
+        match cases.as_slice() {
+            [] => Carrier::Untested,
+            cases if cases.iter().any(|case| deaths.contains(case)) => Carrier::Variant,
+            _ => Carrier::Scene,
+        }
+    };
+    let columns: Vec<Column> = Column::of(ProfileName::Runtime).collect();
+    let left = suite.clauses.iter().filter(|it| columns.contains(&it.column) && !jury.is_about(&it.id));
+    Ok(left.map(|clause| (clause.id.clone(), carrier(clause))).collect())
 }
 
 fn no_base() -> VariantError {
@@ -165,10 +198,12 @@ fn no_base() -> VariantError {
     VariantError::Malformed { path: Path::new("runtimes").join(BASE), problem }
 }
 
-/// The stories: those of the seed, and some in which one thing goes wrong twice; the shortest first.
+/// The stories: those of the seed, some in which one thing goes wrong twice, and some in which the context fills; the shortest
+/// first.
 fn stories(options: MutationOptions, rng: &mut Rng) -> Vec<Story> {
     let drawn = (1..=options.stories).map(|number| Plot::of(options.seed, number));
-    let mut stories: Vec<Story> = drawn.chain(Plot::twice(rng)).map(|plot| Story::of(&plot)).collect();
+    let about = Plot::twice(rng).into_iter().chain(Plot::filling(rng));
+    let mut stories: Vec<Story> = drawn.chain(about).map(|plot| Story::of(&plot)).collect();
     stories.sort_by_key(Story::length);
     stories
 }

@@ -3,6 +3,7 @@
 
 mod attempt;
 mod incident;
+mod ramp;
 mod sure;
 mod twice;
 
@@ -13,6 +14,7 @@ use serde_json::json;
 
 use self::attempt::{attempt, with_findings, with_offspring};
 use self::incident::{Cause, Incident, Kind};
+use self::ramp::Ramp;
 use self::sure::{Sure, sure};
 use super::draw::seed_of;
 use super::{Act, Case, Drive, Expectation, Knob, Limits, Rule, Step, TimeMethod};
@@ -46,6 +48,8 @@ pub struct Plot {
     unanswered: Option<usize>,
     /// Whether the runtime is asked for its state whenever it stands still, as long as there is room for a step.
     asked: bool,
+    /// How the context fills, where the plot is about that.
+    ramp: Option<Ramp>,
 }
 
 /// The stories of a seed, numbered from 1. In some the runtime waits so long before a retry that it can be told from noise; of
@@ -96,7 +100,7 @@ impl Plot {
     /// One in which nothing goes wrong and nobody says anything.
     #[must_use]
     pub fn plain() -> Self {
-        Self { incidents: Vec::new(), words: None, resumed: 0, unanswered: None, asked: false }
+        Self { incidents: Vec::new(), words: None, resumed: 0, unanswered: None, asked: false, ramp: None }
     }
 
     /// The same, in which these are sure to come up.
@@ -201,7 +205,11 @@ impl Plot {
         let comes_up = |kind: Kind| happening.iter().any(|it| it.kind == kind);
         let (runs_out, fills) = (comes_up(Kind::OutOfTime), comes_up(Kind::Overflows));
         let time = runs_out.then_some((Knob::RunTimeout, TIME));
-        let limits = [("soft", SOFT_LIMIT), ("hard", HARD_LIMIT)].into_iter().filter(|_| fills);
+        let limits = match &self.ramp {
+            Some(ramp) => ramp.configured(),
+            None => fills.then_some([SOFT_LIMIT, HARD_LIMIT]),
+        };
+        let limits = limits.into_iter().flat_map(|limits| ["soft", "hard"].into_iter().zip(limits));
         let limits =
             limits.map(|(which, tokens)| (format!("autonomous_agent.context.{which}_limit_tokens"), json!(tokens)));
         let again =
@@ -274,6 +282,8 @@ impl Plot {
         let never = |phase: Phase| happening.iter().any(|it| it.phase == phase && it.kind == Kind::NeverPasses);
         for &phase in Phase::ALL.iter().filter(|phase| !never(**phase)) {
             let success = attempt(words.as_mut(), fills, vec![Act::Exit(json!(0))]);
+            let ramp = self.ramp.as_ref().filter(|ramp| ramp.is_in(phase));
+            let success = ramp.map(Ramp::usages).into_iter().flatten().chain(success).collect();
             phases.entry(phase.to_string()).or_default().push(success);
         }
         phases

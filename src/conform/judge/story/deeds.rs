@@ -1,7 +1,7 @@
 //! What a mutant may do after each cause, and what says otherwise: rules of the model, and clauses whose cases look at every
 //! document.
 
-use super::mutant::{Cause, Deed, Field};
+use super::words::{Cause, Deed, Field};
 use crate::conform::spec::Rule;
 
 /// Something that a mutant may do.
@@ -18,14 +18,36 @@ pub(super) struct Row {
 pub(super) fn rows() -> impl Iterator<Item = Row> {
     let starts =
         STARTS.iter().map(|(cause, deed, rules)| Row { cause: *cause, deed: *deed, field: None, rules, clauses: &[] });
-    let calls = CALLS.iter().flat_map(|(deed, of)| {
+    let told = TOLD.iter().flat_map(|(causes, field, deeds, rules)| {
+        let pairs = causes.iter().flat_map(move |cause| deeds.iter().map(move |deed| (*cause, *deed)));
+        pairs.map(move |(cause, deed)| Row { cause, deed, field: Some(*field), rules, clauses: &[] })
+    });
+    let calls = CALLS.iter().chain(WARNINGS).flat_map(|(deed, of)| {
         of.iter().map(|(cause, clauses)| Row { cause: *cause, deed: *deed, field: None, rules: &[], clauses })
     });
-    let fields = FIELDS.iter().flat_map(|(field, deed, clauses)| {
-        let causes = if field.is_of_a_report() { REPORTED } else { ENDED };
-        causes.iter().map(|cause| Row { cause: *cause, deed: *deed, field: Some(*field), rules: &[], clauses })
+    let compacted = COMPACTIONS.iter().flat_map(|(field, deed)| {
+        COMPACTED.iter().map(move |(cause, clauses)| Row {
+            cause: *cause,
+            deed: *deed,
+            field: *field,
+            rules: &[],
+            clauses,
+        })
     });
-    starts.chain(calls).chain(fields)
+    let fields = FIELDS.iter().flat_map(|(field, deed, clauses)| {
+        causes(*field).iter().map(|cause| Row { cause: *cause, deed: *deed, field: Some(*field), rules: &[], clauses })
+    });
+    starts.chain(told).chain(calls).chain(compacted).chain(fields)
+}
+
+/// After what the document is written that a field stands in.
+fn causes(field: Field) -> &'static [Cause] {
+    match field.document() {
+        "report" => REPORTED,
+        "warning" => REACHED,
+        "figure" => USED,
+        _ => ENDED,
+    }
 }
 
 /// After these a checkpoint is written.
@@ -41,6 +63,12 @@ const REPORTED: &[Cause] = &[
     Cause::Overflow,
     Cause::Timeout,
 ];
+
+/// After these a limit is warned of. What a warning says, and what else is told of a usage, is the same whatever limits are in
+/// force; of the share it is known under the contract's own alone.
+const REACHED: &[Cause] = &[Cause::UsageSoft, Cause::UsageHard];
+/// After these the tokens in use are told.
+const USED: &[Cause] = &[Cause::UsageBelow, Cause::UsageSoft, Cause::UsageHard, Cause::UsageStays];
 
 /// What starts, what is left of it, and how a human is called: what the model itself has rules for.
 const STARTS: &[(Cause, Deed, &[Rule])] = &[
@@ -96,6 +124,31 @@ const STARTS: &[(Cause, Deed, &[Rule])] = &[
     (Cause::Done, Deed::EndsWrong, &[Rule::EndsWithZero]),
     (Cause::Exhausted, Deed::NoCheckpoint, &[Rule::ExhaustedCheckpoint]),
     (Cause::Exhausted, Deed::NoReport, &[Rule::ExhaustedCalls]),
+    (Cause::NeverPasses, Deed::Again, &[Rule::RemediationEnds]),
+    (Cause::NeverPasses, Deed::GoesOn, &[Rule::RemediationEnds]),
+    (Cause::NeverPasses, Deed::Mends, &[Rule::RemediationEnds]),
+];
+
+/// A field of a document that the model has a rule for: what may be wrong in it.
+type Told = (&'static [Cause], Field, &'static [Deed], &'static [Rule]);
+
+/// What the model has rules for in a document besides.
+const TOLD: &[Told] = &[
+    (
+        &[Cause::Exhausted, Cause::Blocked],
+        Field::Findings,
+        &[Deed::LosesLast, Deed::Invents, Deed::Stale],
+        &[Rule::ReportFindings],
+    ),
+    (
+        &[Cause::Asked],
+        Field::Completed,
+        &[Deed::Lacks, Deed::OtherType, Deed::LosesLast, Deed::Invents],
+        &[Rule::StateIsTrue],
+    ),
+    (&[Cause::Asked], Field::Current, &[Deed::Lacks, Deed::OtherType, Deed::OfAnother], &[Rule::StateIsTrue]),
+    (&[Cause::Asked], Field::StateExecution, &[Deed::Lacks, Deed::OtherType, Deed::OfAnother], &[Rule::StateIsTrue]),
+    (&[Cause::Asked], Field::StateCheckpoint, &[Deed::Lacks, Deed::OtherType, Deed::OfAnother], &[Rule::StateIsTrue]),
 ];
 
 /// Clauses by the cause after which a deed breaks them.
@@ -120,6 +173,73 @@ const CALLS: &[(Deed, Clauses)] = &[
             (Cause::Timeout, &["ESC-020"]),
         ],
     ),
+];
+
+/// Which clause answers for the warning of a limit: its own where the configuration repeats the contract's limits, that of the
+/// configuration where it has others, and that of the default where it has none.
+const OF_BOTH_LIMITS: Clauses = &[
+    (Cause::UsageSoft, &["CTX-007"]),
+    (Cause::UsageSoftConfigured, &["CTX-001"]),
+    (Cause::UsageSoftDefault, &["CTX-003"]),
+    (Cause::UsageHard, &["CTX-008"]),
+    (Cause::UsageHardConfigured, &["CTX-002"]),
+    (Cause::UsageHardDefault, &["CTX-004"]),
+];
+
+/// What is warned of, and when.
+const WARNINGS: &[(Deed, Clauses)] = &[
+    (Deed::Silent, OF_BOTH_LIMITS),
+    (Deed::LateWarning, OF_BOTH_LIMITS),
+    (Deed::OffByOne, OF_BOTH_LIMITS),
+    (
+        // Whoever warns of the hard limit where the soft one is reached is wrong about the hard one.
+        Deed::OtherLevel,
+        &[
+            (Cause::UsageSoft, &["CTX-008"]),
+            (Cause::UsageSoftConfigured, &["CTX-002"]),
+            (Cause::UsageSoftDefault, &["CTX-004"]),
+            (Cause::UsageHard, &["CTX-008"]),
+            (Cause::UsageHardConfigured, &["CTX-002"]),
+            (Cause::UsageHardDefault, &["CTX-004"]),
+            (Cause::UsageStays, &["CTX-008"]),
+            (Cause::UsageStaysConfigured, &["CTX-002"]),
+            (Cause::UsageStaysDefault, &["CTX-004"]),
+        ],
+    ),
+    (
+        Deed::OtherLimits,
+        &[
+            (Cause::UsageBelowConfigured, &["CTX-001"]),
+            (Cause::UsageSoftConfigured, &["CTX-001"]),
+            (Cause::UsageHardConfigured, &["CTX-002"]),
+            (Cause::UsageStaysConfigured, &["CTX-002"]),
+            (Cause::UsageSoftDefault, &["CTX-003"]),
+            (Cause::UsageHardDefault, &["CTX-004"]),
+        ],
+    ),
+    (
+        Deed::Warns,
+        &[
+            (Cause::UsageBelow, &["CTX-006"]),
+            (Cause::UsageBelowConfigured, &["CTX-001"]),
+            (Cause::UsageBelowDefault, &["CTX-003"]),
+            (Cause::UsageStays, &["CTX-014"]),
+        ],
+    ),
+    (Deed::WarnsTwice, &[(Cause::UsageSoft, &["CTX-014"]), (Cause::UsageHard, &["CTX-014"])]),
+];
+
+/// Which clause answers for a compaction.
+const COMPACTED: Clauses = &[(Cause::UsageSoft, &["CTX-015"]), (Cause::UsageHard, &["CTX-016"])];
+
+/// What may be wrong with one.
+const COMPACTIONS: &[(Option<Field>, Deed)] = &[
+    (None, Deed::NoCompaction),
+    (None, Deed::LateCompaction),
+    (Some(Field::Compaction), Deed::Lacks),
+    (Some(Field::Compaction), Deed::OtherType),
+    (Some(Field::Compaction), Deed::WrongValue),
+    (Some(Field::Compaction), Deed::OfAnother),
 ];
 
 /// What may be wrong in a field of a document, and the clauses that say otherwise.
@@ -177,4 +297,22 @@ const FIELDS: &[(Field, Deed, &[&str])] = &[
     (Field::Attempts, Deed::WrongValue, &["ESC-018"]),
     (Field::Actions, Deed::Lacks, &["ESC-018"]),
     (Field::Actions, Deed::OtherType, &["ESC-018"]),
+    (Field::Figure, Deed::Lacks, &["CTX-005"]),
+    (Field::Figure, Deed::OtherType, &["CTX-005"]),
+    (Field::Figure, Deed::WrongValue, &["CTX-005"]),
+    (Field::Figure, Deed::Stale, &["CTX-005"]),
+    // A warning without a level is none, where nothing else of its kind tells one.
+    (Field::Level, Deed::Lacks, &["CTX-010", "CTX-007", "CTX-008"]),
+    (Field::Level, Deed::OtherType, &["CTX-010", "CTX-007", "CTX-008"]),
+    (Field::Level, Deed::WrongValue, &["CTX-009"]),
+    (Field::Tokens, Deed::Lacks, &["CTX-010"]),
+    (Field::Tokens, Deed::OtherType, &["CTX-010"]),
+    (Field::Tokens, Deed::WrongValue, &["CTX-010"]),
+    (Field::Share, Deed::Lacks, &["CTX-010"]),
+    (Field::Share, Deed::OtherType, &["CTX-010"]),
+    (Field::Share, Deed::WrongValue, &["CTX-011"]),
+    (Field::Share, Deed::OfAnother, &["CTX-011"]),
+    (Field::Recommendation, Deed::Lacks, &["CTX-012"]),
+    (Field::Recommendation, Deed::OtherType, &["CTX-012"]),
+    (Field::Recommendation, Deed::WrongValue, &["CTX-012"]),
 ];

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::mutant::{Deed, Field};
+use super::words::{Deed, Field};
 use crate::contract::Phase;
 
 /// What a checkpoint says.
@@ -121,6 +121,9 @@ fn wrong(value: &Value, field: Field, deed: Deed) -> Value {
         }
         (Deed::OfAnother, _) if field.is_a_phase() => {
             json!(if *value == json!(Phase::Preflight) { Phase::Learning } else { Phase::Preflight })
+        }
+        (Deed::OfAnother, _) if field == Field::Compaction => {
+            json!(if *value == json!("standard") { "emergency" } else { "standard" })
         }
         (Deed::OfAnother, Value::Number(code)) => json!(if code.as_i64() == Some(0) { 2 } else { 0 }),
         (Deed::OfAnother, _) => json!("another"),

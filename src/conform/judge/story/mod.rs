@@ -18,10 +18,12 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod turn;
+mod words;
 
 pub use broken::Broken;
 pub use guide::Guide;
 pub use jury::{Caught, Fate, Jury};
 pub(super) use model::{Finding, findings};
-pub use mutant::{Cause, Deed, Field, Mutant, Story, Which};
+pub use mutant::{Mutant, Story};
 pub use shrink::shrunk;
+pub use words::{Cause, Deed, Field, Which};

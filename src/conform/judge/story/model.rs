@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::left::Ending;
-use super::script::{Supplied, acts};
+use super::script::{Supplied, acts, full_in_a_row};
 use super::turn::{Turn, trigger, unstartable};
 use crate::conform::observe::{AttemptSeen, FileSeen, Observation, ProcessEnd, StepSeen};
 use crate::conform::spec::draw::Script;
@@ -53,7 +53,7 @@ const FEWEST_STARTS: u32 = 2;
 const MOST_AUDITS: u32 = 4;
 /// The reading that remediates least calls a human after three.
 const FEWEST_AUDITS: u32 = 3;
-/// How often a context is full, by what its phase says, before a human must have been called.
+/// How often in a row a context is full, by what its phase says, before a human must have been called.
 const MOST_FULL: usize = 3;
 
 /// Why the runtime stood still at the end of a step.
@@ -296,13 +296,12 @@ impl Walk {
     /// not asked again.
     fn calls(&self, is_halted: bool, attempt: &AttemptSeen, before: Option<Rule>) -> Option<Rule> {
         let acts = acts(&self.script, attempt);
-        let full = acts.iter().filter(|act| matches!(act, Act::Usage(tokens) if *tokens >= HARD_LIMIT)).count();
         let outlasts = |act: &Act| matches!(act, Act::Sleep(millis) if self.time.is_some_and(|time| *millis > time));
         if before.is_some() {
             None
         } else if is_halted {
             Some(Rule::HaltCalls)
-        } else if full > MOST_FULL {
+        } else if full_in_a_row(acts, HARD_LIMIT) > MOST_FULL {
             Some(Rule::OverflowCalls)
         } else if acts.iter().any(outlasts) {
             Some(Rule::TimeCalls)

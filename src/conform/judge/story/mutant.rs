@@ -8,188 +8,10 @@ use serde::Serialize;
 
 use super::deeds::{self, Row};
 use super::player::{Fault, Player, Reading};
+use super::words::{Cause, Deed, Field, Which};
 use crate::conform::observe::Observation;
-use crate::conform::spec::{Case, Plot, Rule};
-use crate::contract::{Phase, vocabulary};
-
-vocabulary! {
-    /// What happened, so that something must follow.
-    pub enum Cause ("cause") {
-        /// The run was begun.
-        Begun = "begun",
-        /// A phase ended with 0.
-        Done = "done",
-        /// A phase ended with 1, and may be started again.
-        Failed = "failed",
-        /// A phase ended with 1, and its retries are used up.
-        Exhausted = "exhausted",
-        /// A phase ended with 2.
-        Blocked = "blocked",
-        /// A phase ended with a code that the contract does not know.
-        Unknown = "unknown",
-        /// A phase died by a signal.
-        Signal = "signal",
-        /// A phase could not be started.
-        Unstartable = "unstartable",
-        /// The runtime was asked to halt.
-        Halted = "halted",
-        /// The context stays full.
-        Overflow = "overflow",
-        /// The run took longer than it may.
-        Timeout = "timeout",
-        /// The runtime was killed, and is resumed.
-        Killed = "killed",
-        /// A human answered `fix_and_resume`.
-        Fixed = "fixed",
-        /// A human answered `skip_phase`.
-        Skipped = "skipped",
-        /// A human answered `reset`.
-        Reset = "reset",
-        /// A human answered `abort`.
-        Aborted = "aborted",
-        /// Every phase is done, and the run is resumed.
-        Over = "over",
-    }
-}
-
-vocabulary! {
-    /// What a mutant does there instead.
-    pub enum Deed ("deed") {
-        /// It stops where a phase should start.
-        Stops = "stops",
-        /// It starts the phase after the one that should start.
-        Skips = "skips",
-        /// It starts the phase again that this is about.
-        Again = "again",
-        /// It begins with the first phase.
-        FromStart = "from-start",
-        /// It starts the next phase where nothing should start.
-        GoesOn = "goes-on",
-        /// It writes no checkpoint.
-        NoCheckpoint = "no-checkpoint",
-        /// It writes the checkpoint when the next phase has ended.
-        LateCheckpoint = "late-checkpoint",
-        /// It writes another exit code into the checkpoint.
-        WrongCode = "wrong-code",
-        /// It names another execution in the checkpoint.
-        OtherExecution = "other-execution",
-        /// It leaves the last decision out that the phase supplied.
-        LosesDecision = "loses-decision",
-        /// It calls a human without a report.
-        NoReport = "no-report",
-        /// It calls a human with another trigger.
-        WrongTrigger = "wrong-trigger",
-        /// It ends with 1, where every phase is done or one is blocked.
-        EndsWrong = "ends-wrong",
-        /// It calls a human and tells nobody.
-        TellsNobody = "tells-nobody",
-        /// It tells of another exit code than the phase ended with.
-        NamesAnother = "names-another",
-        /// It prints what its language does when a program breaks down.
-        BreaksDown = "breaks-down",
-        /// The document lacks the field.
-        Lacks = "lacks",
-        /// The field holds something of another type.
-        OtherType = "other-type",
-        /// The field holds what would be right of another phase or execution.
-        OfAnother = "of-another",
-        /// The field holds something of the right type that is wrong.
-        WrongValue = "wrong-value",
-        /// The field holds what would have been right before.
-        Stale = "stale",
-    }
-}
-
-vocabulary! {
-    /// A field of a document that a mutant spoils.
-    pub enum Field ("field") {
-        /// The execution in a checkpoint.
-        CheckpointExecution = "checkpoint/execution_id",
-        /// The phase in a checkpoint.
-        CheckpointPhase = "checkpoint/phase",
-        /// When a checkpoint was made.
-        CreatedAt = "checkpoint/created_at",
-        /// How the phase of a checkpoint ended.
-        ExitCode = "checkpoint/exit_code",
-        /// What a checkpoint says in words.
-        Summary = "checkpoint/summary",
-        /// The execution in a report.
-        ReportExecution = "report/execution_id",
-        /// The session in a report.
-        Session = "report/session_id",
-        /// Why a human is called.
-        Trigger = "report/trigger",
-        /// The phase in a report.
-        ReportPhase = "report/phase",
-        /// When a report was made.
-        Time = "report/timestamp",
-        /// Where the run stands.
-        State = "report/state",
-        /// Where each phase stands.
-        Phases = "report/state/phases",
-        /// The newest checkpoint.
-        LastCheckpoint = "report/state/last_checkpoint",
-        /// What an audit found.
-        Findings = "report/state/remaining_findings",
-        /// What a human should know.
-        Context = "report/context",
-        /// What was decided.
-        Decisions = "report/context/last_decisions",
-        /// How often it was mended.
-        Attempts = "report/context/remediation_attempts",
-        /// What a human may do.
-        Actions = "report/context/suggested_actions",
-    }
-}
-
-impl Field {
-    /// Where it stands in its document.
-    pub(super) fn pointer(self) -> &'static str {
-        self.as_str().trim_start_matches(|letter| letter != '/')
-    }
-
-    pub(super) fn is_of_a_report(self) -> bool {
-        self.as_str().starts_with("report")
-    }
-
-    pub(super) fn is_a_phase(self) -> bool {
-        matches!(self, Self::CheckpointPhase | Self::ReportPhase)
-    }
-
-    /// Whether a text that is empty is wrong there.
-    pub(super) fn may_not_be_empty(self) -> bool {
-        matches!(self, Self::CheckpointExecution | Self::ReportExecution | Self::Session | Self::Time)
-    }
-}
-
-vocabulary! {
-    /// Which of the times that it comes up are wrong.
-    pub enum Which ("which") {
-        /// Each.
-        Every = "every",
-        /// Only the first.
-        First = "first",
-        /// Only the second.
-        Second = "second",
-        /// Each but the first.
-        Later = "later",
-        /// Only the last of several.
-        Last = "last",
-    }
-}
-
-impl Which {
-    /// Whether this time, counted from 1, is wrong, when it comes up so often.
-    pub(super) fn holds(self, time: usize, times: usize) -> bool {
-        match self {
-            Self::Last => times > 1 && time == times,
-            Self::Every => true,
-            Self::First => time == 1,
-            Self::Second => time == 2,
-            Self::Later => time > 1,
-        }
-    }
-}
+use crate::conform::spec::{Act, Case, Plot, Rule};
+use crate::contract::Phase;
 
 /// Something that a mutant could do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -267,7 +89,8 @@ impl Story {
     /// How much happens in it.
     #[must_use]
     pub fn length(&self) -> usize {
-        self.case.steps.len()
+        let acts = self.case.phases.values().flatten().flatten();
+        self.case.steps.len() + acts.filter(|act| matches!(act, Act::Usage(_))).count()
     }
 
     /// What would be seen of a lawful runtime.
@@ -327,6 +150,7 @@ impl Mutant {
         let again = matches!(self.which, Which::Second | Which::Later | Which::Last);
         let (cause, deed, phase) = (self.cause, self.deed, self.phase);
         let in_learning = phase == Some(Phase::Learning);
+        let of_findings = deed != Deed::Lacks && deed != Deed::OtherType && self.field == Some(Field::Findings);
         let starts_another = matches!(deed, Deed::GoesOn | Deed::Skips | Deed::Stops);
         match cause {
             Cause::Begun if again => Some("a run begins once"),
@@ -339,8 +163,17 @@ impl Mutant {
                 Some("a run is over when the last phase is done")
             }
             Cause::Done if (in_learning || deed == Deed::EndsWrong) && again => Some("what is over is not done again"),
-            Cause::Exhausted if phase == Some(Phase::Audit) && again => {
+            Cause::NeverPasses if phase.is_some_and(|it| it != Phase::Audit) => Some("an audit alone is remediated"),
+            _ if of_findings && phase.is_some_and(|it| it != Phase::Audit) => Some("an audit alone finds something"),
+            Cause::Exhausted | Cause::NeverPasses
+                if again && (of_findings || cause == Cause::NeverPasses || phase == Some(Phase::Audit)) =>
+            {
                 Some("an audit that never passes is passed over, or the run given up")
+            }
+            Cause::Asked
+                if phase == Some(Phase::Preflight) && deed != Deed::Invents && self.field != Some(Field::Current) =>
+            {
+                Some("nothing is done before the first phase")
             }
             Cause::Skipped if in_learning && again => Some("what is over is not done again"),
             _ if in_learning && starts_another => Some("nothing comes after the last phase"),

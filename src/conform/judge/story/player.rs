@@ -1,6 +1,7 @@
 //! A lawful runtime that is played in memory: what would be seen of it in a story. With a fault it is the judge's own test:
 //! what it does wrong must be found.
 
+mod context;
 mod fault;
 mod leaves;
 
@@ -8,9 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use self::context::Context;
 pub(super) use self::fault::Fault;
 use self::leaves::{Call, Spoilt};
-use super::mutant::{Cause, Chance, Deed};
+use super::mutant::Chance;
+use super::script::full_in_a_row;
+use super::words::{Cause, Deed};
 use crate::conform::observe::{AttemptSeen, Observation, ProcessEnd};
 use crate::conform::spec::{Act, Case, Drive, Knob, Rule, Step};
 use crate::contract::{Phase, ResolutionAction};
@@ -66,14 +70,16 @@ pub(super) struct Player {
     time: Option<u64>,
     /// The phase that a human was called in for another reason than its end.
     open: Option<Phase>,
-    /// What the last audit found.
+    /// What the last audit found, and the one before it.
     found: Vec<Value>,
+    found_before: Vec<Value>,
     supplied: BTreeMap<Phase, Vec<Value>>,
     /// When the checkpoint of each phase was written.
     written: BTreeMap<Phase, u64>,
     /// How a human was called in this step.
     call: Call,
     audits: usize,
+    context: Context,
     pub(super) seen: Observation,
     now: u64,
 }
@@ -114,10 +120,12 @@ impl Player {
             time: case.knobs.get(&Knob::RunTimeout).copied(),
             open: None,
             found: Vec::new(),
+            found_before: Vec::new(),
             supplied: BTreeMap::new(),
             written: BTreeMap::new(),
             call: Call::default(),
             audits: 0,
+            context: Context::of(case),
             seen: Observation { initial_backoff: case.knobs.get(&Knob::InitialBackoff).copied(), ..<_>::default() },
             now: 0,
         };
@@ -240,6 +248,7 @@ impl Player {
         }
         let mut failures = 0;
         self.audits = 0;
+        self.context.begins();
         let mut at = self.begins(drive);
         let before = self.seen.attempts.len();
         while let Some(phase) = at {
@@ -284,6 +293,9 @@ impl Player {
                 End::Signal => (Cause::Signal, self.halts(phase, Rule::SignalHalts, Rule::SignalHalts), 2),
             };
             at = self.follows(cause, phase, next);
+            if (cause, phase, at) == (Cause::Exhausted, Phase::Audit, None) {
+                at = self.never_passes();
+            }
             match (at, next) {
                 // It stops, and calls nobody.
                 (None, Some(_)) => return ProcessEnd::Exited(2),
@@ -292,6 +304,13 @@ impl Player {
             }
         }
         if self.next().is_some() || self.aborted { ProcessEnd::Exited(2) } else { self.ends() }
+    }
+
+    /// What starts all the same when an audit was remediated as often as it may be.
+    fn never_passes(&mut self) -> Option<Phase> {
+        let (cause, phase) = (Cause::NeverPasses, Phase::Audit);
+        let mends = self.does(Deed::Mends, cause, phase).then_some(Phase::Implementation);
+        mends.or_else(|| self.follows(cause, phase, None))
     }
 
     /// Whether nothing starts because nobody has answered.
@@ -405,7 +424,7 @@ impl Player {
         let meant = |other: &Option<String>| other.as_deref() == Some(phase.as_str());
         let (killed, halted) = (meant(&drive.kill_during), meant(&drive.halt_during));
         self.lost |= halted != acts.contains(&Act::UntilHalted);
-        let full = acts.iter().filter(|act| matches!(act, Act::Usage(150_000..))).count() > 3;
+        let full = full_in_a_row(acts, 150_000) > 3;
         let slow = |act: &Act| matches!(act, Act::Sleep(millis) if self.time.is_some_and(|time| *millis > time));
         let met = match () {
             () if halted => Some(End::Met(Rule::HaltCalls, "manual")),
@@ -418,9 +437,11 @@ impl Player {
         let all = |key: &str| results.iter().filter_map(|it| it[key].as_array()).flatten().cloned().collect::<Vec<_>>();
         let (decisions, found) = (all("decisions"), all("findings"));
         if phase == Phase::Audit {
-            self.found = found;
+            self.found_before = std::mem::replace(&mut self.found, found);
         }
         self.supplied.insert(phase, decisions);
+        let used: Vec<u64> =
+            acts.iter().filter_map(|act| if let Act::Usage(tokens) = act { Some(*tokens) } else { None }).collect();
         let (exit, signal) = match acts.last().expect("each attempt ends") {
             Act::Exit(code) => (Some(i32::try_from(code.as_i64().expect("a number")).expect("a code")), None),
             Act::Die(signal) => (None, Some(signal.clone())),
@@ -429,14 +450,21 @@ impl Player {
         };
         self.lost |= killed != (exit.is_none() && signal.is_none());
         let exit = exit.filter(|_| met.is_none() || self.reading.lets_it_end);
-        self.now += 2;
+        self.now += 1;
+        let started = self.now;
         let checkpoints = self.found(phase);
+        for tokens in used {
+            if self.uses(phase, tokens) && !self.reading.lets_it_end {
+                break;
+            }
+        }
+        self.now += 1;
         self.seen.attempts.push(AttemptSeen {
             phase: phase.to_string(),
             attempt: number,
             step,
             workspace: 0,
-            started: self.now - 1,
+            started,
             ended: Some(self.now),
             told: None,
             exit,

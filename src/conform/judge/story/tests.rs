@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::player::{Fault, Player, Reading};
-use super::{Fate, Jury, Mutant, Story, findings};
+use super::{Cause, Fate, Jury, Mutant, Story, Which, findings};
 use crate::conform::spec::{Plot, ProfileName, Rule, RuntimeProfile};
 use crate::conform::suite::{Files, Suite};
 
@@ -85,7 +85,9 @@ fn every_mutant_is_found_or_lawful() {
     let suite = suite();
     let candidate = suite.candidate("python", Path::new("/")).expect("it is bundled");
     let jury = Jury::of(&suite, &candidate.manifest);
-    let mut stories: Vec<Story> = (1..=60).map(|number| Story::of(&Plot::of(13, number))).collect();
+    let drawn = (1..=60).map(|number| Plot::of(13, number));
+    let filling = Plot::filling(&mut fastrand::Rng::with_seed(13));
+    let mut stories: Vec<Story> = drawn.chain(filling).map(|plot| Story::of(&plot)).collect();
     stories.sort_by_key(Story::length);
     let mut mutants: Vec<Mutant> = Mutant::all().collect();
     assert!(mutants.len() > 10_000, "{}", mutants.len());
@@ -96,6 +98,44 @@ fn every_mutant_is_found_or_lawful() {
     assert!(survivors.is_empty(), "{survivors:?}");
     let killed = fates.iter().filter(|(_, fate)| matches!(fate, Fate::KilledByItsOwn(_))).count();
     assert!(killed > 40, "{killed} alone were killed by a clause that they are about");
+}
+
+/// The clauses about warnings, figures and compactions are asked of every usage, under every kind of limits; a runtime without a
+/// fault keeps them all.
+#[test]
+fn a_lawful_runtime_tells_of_every_usage_what_the_limits_ask_for() {
+    let suite = suite();
+    let candidate = suite.candidate("python", Path::new("/")).expect("it is bundled");
+    let jury = Jury::of(&suite, &candidate.manifest);
+    let drawn = (1..=60).map(|number| Plot::of(15, number));
+    let filling = Plot::filling(&mut fastrand::Rng::with_seed(15));
+    let stories: Vec<Story> = drawn.chain(filling).map(|plot| Story::of(&plot)).collect();
+    let (kept, broken) = jury.control(&stories);
+    assert!(broken.is_empty(), "{broken:?}");
+    let context: Vec<&str> = kept.into_iter().filter(|clause| clause.starts_with("CTX")).collect();
+    // CTX-013 and those behind CTX-016 have fixed scenes alone.
+    assert_eq!(context.len(), 15, "{context:?}");
+}
+
+/// Each deed about the context, the state and remediation, the first time that it can be done.
+#[test]
+fn a_runtime_that_is_wrong_about_the_context_or_its_state_is_found_by_the_clause_that_it_is_about() {
+    let suite = suite();
+    let candidate = suite.candidate("python", Path::new("/")).expect("it is bundled");
+    let jury = Jury::of(&suite, &candidate.manifest);
+    let filling = Plot::filling(&mut fastrand::Rng::with_seed(16));
+    let drawn = (1..=60).map(|number| Plot::of(16, number));
+    let mut stories: Vec<Story> = drawn.chain(filling).map(|plot| Story::of(&plot)).collect();
+    stories.sort_by_key(Story::length);
+    let is_new = |it: &Mutant| {
+        let about_a_usage = it.cause.as_str().starts_with("usage");
+        about_a_usage || matches!(it.cause, Cause::Asked | Cause::NeverPasses)
+    };
+    let firsts = Mutant::all().filter(|it| is_new(it) && it.phase.is_none() && it.which == Which::First);
+    let fates: Vec<(String, Fate)> = firsts.map(|it| (it.to_string(), jury.fate(&it, &stories))).collect();
+    assert!(fates.len() > 100, "{}", fates.len());
+    let others: Vec<_> = fates.iter().filter(|(_, fate)| !matches!(fate, Fate::KilledByItsOwn(_))).collect();
+    assert!(others.is_empty(), "{others:#?}");
 }
 
 /// What a checkpoint has too much and what a report leaves out is found, wherever a lawful runtime had neither.

@@ -8,13 +8,15 @@ use super::incident::{Cause, Incident, Kind};
 use crate::contract::{Phase, ResolutionAction};
 
 impl Plot {
-    /// For each phase each cause twice, each answer twice, and a run that is resumed twice when it is over.
+    /// For each phase each cause twice, each answer twice, its state asked twice, and a run that is resumed twice when it is
+    /// over.
     #[must_use]
     pub fn twice(rng: &mut Rng) -> Vec<Self> {
         let mut plots = vec![Self { resumed: 2, ..Self::plain() }];
         for &phase in Phase::ALL {
             plots.extend(Cause::ALL.into_iter().filter_map(|cause| of_a_cause(cause, phase, rng)));
             plots.extend(of_the_answers(phase));
+            plots.push(of_the_state(phase));
         }
         for plot in &mut plots {
             plot.words = Some(rng.u64(..));
@@ -41,6 +43,12 @@ fn of_a_cause(cause: Cause, phase: Phase, rng: &mut Rng) -> Option<Plot> {
         Kind::Fails(2) => Some(Plot::in_which(vec![again(first)])),
         _ => Some(Plot::in_which(vec![again(first), again(ResolutionAction::FixAndResume)])),
     }
+}
+
+/// The phase needs a human twice, and the runtime is asked for its state each time.
+fn of_the_state(phase: Phase) -> Plot {
+    let blocked = Incident { phase, kind: Kind::Blocked, answer: ResolutionAction::FixAndResume };
+    Plot { asked: true, ..Plot::in_which(vec![blocked, blocked]) }
 }
 
 fn of_the_answers(phase: Phase) -> Vec<Plot> {

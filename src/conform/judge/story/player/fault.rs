@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::Player;
 use crate::conform::judge::story::deeds::{self, Row};
-use crate::conform::judge::story::mutant::{About, Cause, Chance, Deed, Field, Mutant};
+use crate::conform::judge::story::mutant::{About, Chance, Mutant};
+use crate::conform::judge::story::words::{Cause, Deed, Field};
 use crate::conform::spec::Rule;
 use crate::contract::Phase;
 
@@ -55,18 +56,13 @@ impl Player {
         does
     }
 
-    /// What its mutant does to a field of a document that is written here.
-    pub(super) fn spoils(
-        &mut self,
-        of_a_report: bool,
-        document: &Value,
-        cause: Cause,
-        phase: Phase,
-    ) -> Option<(Field, Deed)> {
+    /// What its mutant does to a field of a document of this kind that is written here.
+    pub(super) fn spoils(&mut self, kind: &str, document: &Value, cause: Cause, phase: Phase) -> Option<(Field, Deed)> {
         let rows = deeds::rows().filter(|row| row.cause == cause);
         let asked = rows.filter_map(|Row { field, deed, .. }| Some((field?, deed)));
-        // What was right before is known where it is written.
-        let asked = asked.filter(|(field, deed)| field.is_of_a_report() == of_a_report && *deed != Deed::Stale);
+        // What was right before is known where it is written, and which lists matter.
+        let is_known = |deed: Deed| !matches!(deed, Deed::Stale | Deed::LosesLast | Deed::Invents);
+        let asked = asked.filter(|(field, deed)| field.document() == kind && is_known(*deed));
         let meant = |mutant: &Mutant, it: &(Field, Deed)| (mutant.field, mutant.deed) == (Some(it.0), it.1);
         let fault = self.fault;
         let asked = asked.filter(|it| !matches!(fault, Some(Fault::Mutant(mutant, _)) if !meant(&mutant, it)));

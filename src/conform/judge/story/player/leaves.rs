@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Player;
 use crate::conform::judge::story::documents::{Checkpoint, Report, forgetful, inventive, misdated, spoil};
-use crate::conform::judge::story::mutant::{Cause, Deed, Field};
+use crate::conform::judge::story::words::{Cause, Deed, Field};
 use crate::conform::observe::{FileSeen, OutputLine, ProcessEnd, ReportSeen, StepSeen};
 use crate::conform::spec::Rule;
 use crate::contract::Phase;
@@ -67,7 +67,7 @@ impl Player {
     pub(super) fn spoils_checkpoint(&mut self, cause: Cause, phase: Phase) -> Option<Spoilt> {
         let code = self.codes.get(&phase).copied().unwrap_or_default();
         let document = self.checkpoint(phase, code, Vec::new()).document();
-        self.spoils(false, &document, cause, phase).map(|(field, deed)| Spoilt::Field(field, deed))
+        self.spoils("checkpoint", &document, cause, phase).map(|(field, deed)| Spoilt::Field(field, deed))
     }
 
     fn checkpoint(&self, phase: Phase, code: i64, decisions: Vec<Value>) -> Checkpoint {
@@ -107,13 +107,16 @@ impl Player {
         if tells_findings && !self.found.is_empty() && self.slips(Rule::ReportFindings) {
             document = forgetful(document);
         }
+        if let Some(told) = self.wrong_findings(cause, phase) {
+            document["state"]["remaining_findings"] = Value::Array(told);
+        }
         if self.slips(Rule::ReportDated) {
             document = misdated(document);
         }
         if self.slips(Rule::ReportDecisions) {
             document = inventive(document);
         }
-        if let Some((field, deed)) = self.spoils(true, &document, cause, phase) {
+        if let Some((field, deed)) = self.spoils("report", &document, cause, phase) {
             document = spoil(document, field, deed);
         }
         if let [.., older, newest] = report.checkpoints.as_slice()
@@ -138,23 +141,68 @@ impl Player {
         self.call = Call { report: Some(document), says, state: None, code };
     }
 
+    /// What its mutant tells in place of what the audit found.
+    fn wrong_findings(&mut self, cause: Cause, phase: Phase) -> Option<Vec<Value>> {
+        let is_told = phase == Phase::Audit && matches!(cause, Cause::Blocked | Cause::Exhausted);
+        let (_, earlier) = self.found.split_last().filter(|_| is_told)?;
+        let (earlier, before) = (earlier.to_vec(), self.found_before.clone());
+        let mut more = self.found.clone();
+        more.push(json!({ "id": "invented", "severity": "low", "category": "security", "description": "invented" }));
+        let wrong = [(Deed::LosesLast, earlier), (Deed::Invents, more), (Deed::Stale, before)];
+        let differs = |told: &[Value]| told != self.found;
+        let wrong: Vec<_> = wrong.into_iter().filter(|(_, told)| differs(told)).collect();
+        wrong
+            .into_iter()
+            .find_map(|(deed, told)| self.does_to(Some(Field::Findings), deed, cause, phase).then_some(told))
+    }
+
     /// Tells its state to whoever asks.
     pub(super) fn tells_state(&mut self) -> ProcessEnd {
         let mut completed: Vec<Phase> = Phase::ALL.iter().copied().filter(|phase| self.is_done(*phase)).collect();
         let newest = self.codes.iter().max_by_key(|(phase, _)| self.written.get(*phase).copied());
         let last = newest.map(|(phase, code)| self.checkpoint(*phase, *code, Vec::new()).document());
-        let current = self.next().unwrap_or(Phase::Learning);
+        let next = self.next();
         let can_be_wrong = self.open.is_none() && self.skipped.is_empty() && self.interrupted.is_none();
         if can_be_wrong && self.slips(Rule::StateIsTrue) && completed.pop().is_none() {
             completed.push(Phase::Preflight);
         }
-        self.call.state = Some(json!({
+        let current = next.unwrap_or(Phase::Learning);
+        let told = self.wrong_completed(&completed, current);
+        let state = json!({
             "execution_id": self.execution.to_string(),
             "current_phase": current,
-            "completed_phases": completed,
+            "completed_phases": told.as_ref().unwrap_or(&completed),
             "last_checkpoint": last,
-        }));
+        });
+        self.call.state = Some(self.wrong_state(state, !completed.is_empty(), next));
         ProcessEnd::Exited(0)
+    }
+
+    /// The phases that its mutant tells to be done.
+    fn wrong_completed(&mut self, completed: &[Phase], current: Phase) -> Option<Vec<Phase>> {
+        let field = Some(Field::Completed);
+        if let Some((_, earlier)) = completed.split_last()
+            && self.does_to(field, Deed::LosesLast, Cause::Asked, current)
+        {
+            return Some(earlier.to_vec());
+        }
+        let other = Phase::ALL.iter().rev().find(|phase| !completed.contains(phase))?;
+        let invents = self.does_to(field, Deed::Invents, Cause::Asked, current);
+        invents.then(|| completed.iter().chain([other]).copied().collect())
+    }
+
+    /// The state as its mutant tells it. Before anything is done little is known of it, and when everything is, no phase comes
+    /// next.
+    fn wrong_state(&mut self, state: Value, is_any_done: bool, next: Option<Phase>) -> Value {
+        let mut known = state.clone();
+        let of_what_is_done = ["execution_id", "completed_phases", "last_checkpoint"].into_iter();
+        let unknown = of_what_is_done.filter(|_| !is_any_done).chain(next.is_none().then_some("current_phase"));
+        unknown.for_each(|key| known[key] = Value::Null);
+        let spoilt = self.spoils("state", &known, Cause::Asked, next.unwrap_or(Phase::Learning));
+        match spoilt {
+            Some((field, deed)) => spoil(state, field, deed),
+            None => state,
+        }
     }
 
     fn unknown_code(&self, cause: Cause, phase: Phase) -> Option<i32> {
