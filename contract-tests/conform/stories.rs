@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt;
 use predicates::str::contains;
@@ -57,6 +58,19 @@ fn explore_shrinks_what_it_finds_to_a_case_that_can_be_committed() {
     let steps: Vec<&str> = case.lines().skip_while(|it| *it != "steps:").collect();
     assert!(steps.len() <= 9, "{case}");
     assert!(steps.contains(&"- lawful: unknown-halts"), "{case}");
+    let file = cases.join("exit-013-unknown-halts-in-a-story.yaml");
+    let repro = || {
+        let mut command = conform(&["repro"]);
+        command.arg(&file).arg(runtime.path().join("manifest.yaml"));
+        command.assert()
+    };
+    let script = String::from_utf8(repro().code(0).get_output().stdout.clone()).expect("UTF-8");
+    fs::write(runtime.path().join("red.sh"), script).expect("written");
+    let shown = Command::new("sh").arg(runtime.path().join("red.sh")).arg(runtime.path().join("lab")).output();
+    let shown = String::from_utf8(shown.expect("it runs").stdout).expect("UTF-8");
+    assert!(shown.contains("attempt 1, ends with"), "{shown}");
+    fs::write(&file, case.replace("clause: EXIT-013", "clause: EXIT-999")).expect("written");
+    repro().code(78).stderr(contains("there is no clause EXIT-999"));
 }
 
 #[test]

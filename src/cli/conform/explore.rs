@@ -223,7 +223,8 @@ fn shown(wish: &Explore, seed: u64, told: &Told) -> Result<(), Failure> {
         let Broken { rule, step, expected, observed } = broken;
         let file = file.display();
         format!(
-            "\n{rule} is broken\n  {title}\n  expected in step {step}: {expected}\n  observed: {observed}\n  case: {file}\n"
+            "\n{rule} is broken\n  {title}\n  expected in step {step}: {expected}\n  observed: {observed}\n  case: {file}\n  by hand: loa-conform repro {file} {}\n",
+            wish.runtime
         )
     }));
     text.extend(told.red.iter().map(|(case, Check { expected, observed, place, .. })| {

@@ -2,25 +2,29 @@
 
 use std::path::{Path, PathBuf};
 
+use camino::Utf8Path;
 use clap::Args;
 
 use super::args::STORIES;
 use super::candidates::{Candidates, is_path};
 use super::stored;
-use super::suite;
+use super::suite::{self, wrong};
 use crate::cli::console::{print, say};
 use crate::cli::{ExitStatus, Failure};
 use crate::conform::score::{CaseReport, ConformanceReport, Dir, Reproducer};
 use crate::conform::spec::{Case, CaseDocument, ProfileName, RuntimeProfile, Verb};
 use crate::conform::suite::Suite;
 use crate::diag::closest;
-use crate::system::{env, ids, scratch};
+use crate::system::{env, files, ids, scratch};
+
+/// Longest file of a case, in bytes.
+const LONGEST: u64 = 1 << 20;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Repro {
-    /// The case, as the report names it
-    #[arg(value_name = "CASE")]
+    /// The case, as the report names it; or a file with one, as `explore` writes it
+    #[arg(value_name = "CASE|FILE")]
     case: String,
     /// A bundled runtime, or a manifest of yours
     #[arg(value_name = "NAME|MANIFEST")]
@@ -48,6 +52,7 @@ Examples:
   loa-conform repro exit-009-blocked-is-not-retried careless \\
       --report now/report.json --out red.sh
   sh red.sh
+  loa-conform repro reports/local/stories/exit-009-blocked-once-in-a-story.yaml careless
 
 The script lays the workspace and the plan, has each phase do what the case
 says, starts the runtime, and prints what happened beside what is demanded. It
@@ -59,7 +64,11 @@ pub(super) fn repro(wish: &Repro) -> Result<ExitStatus, Failure> {
     let seed = report.as_ref().map(|report| report.seed).or(wish.seed).unwrap_or_else(ids::seed);
     let stories = report.as_ref().map_or(STORIES, |report| report.stories);
     let suite = suite::open::<RuntimeProfile>(wish.suite.as_deref())?.with_stories(seed, stories);
-    let (leader, case) = suite.scenario(&wish.case).ok_or_else(|| unknown(&suite, &wish.case))?;
+    let beside = is_path(&wish.case).then(|| in_file(&suite, &wish.case)).transpose()?;
+    let (leader, case) = match &beside {
+        Some(case) => (case, case),
+        None => suite.scenario(&wish.case).ok_or_else(|| unknown(&suite, &wish.case))?,
+    };
     let candidates = Candidates::gather(&suite, std::slice::from_ref(&wish.runtime))?;
     let candidate = candidates.all.first().expect("one was asked for, and there was no failure");
     if let Some(report) = &report {
@@ -87,6 +96,13 @@ pub(super) fn repro(wish: &Repro) -> Result<ExitStatus, Failure> {
     }
     let script = reproducer.script().map_err(|error| Failure::new(ExitStatus::Config, error))?;
     written(wish, seed, &script)
+}
+
+/// The case in a file of its own.
+fn in_file(suite: &Suite, file: &str) -> Result<Case, Failure> {
+    let bytes = files::read(Path::new(file), LONGEST).map_err(|error| Failure::new(ExitStatus::NoInput, error))?;
+    let text = String::from_utf8_lossy(&bytes);
+    suite.case_beside(Utf8Path::new(file), &text).map_err(|findings| wrong(&findings, "the case is not valid"))
 }
 
 /// The scenario that showed the red: of a case that looks at what others did, the one in which it found something.

@@ -120,6 +120,22 @@ impl<P: Profile> Suite<P> {
         self.leaders[index]
     }
 
+    /// A case that is no part of the suite, read as if it were: `text` is what stands in the file.
+    ///
+    /// # Errors
+    /// Every finding: it is no case, or is about a clause that the suite does not have.
+    pub fn case_beside(&self, file: &Utf8Path, text: &str) -> Result<P::Case, Vec<Finding>> {
+        let finding = |diagnostic| Finding { file: file.to_path_buf(), text: text.to_owned(), diagnostic };
+        let read = Checker::new(P::CASE).read::<P::Case>(text.as_bytes(), file, &Budget::default());
+        let case = read.map_err(|wrong| wrong.into_iter().map(finding).collect::<Vec<_>>())?;
+        let clause = case.head().clause;
+        if self.clause(clause).is_some() {
+            return Ok(case);
+        }
+        let unknown = Diagnostic::error("clause-unknown", format!("there is no clause {clause}"));
+        Err(vec![finding(unknown.help("name a clause of the ledger; `loa-conform list` shows every one"))])
+    }
+
     /// The first case that does the same to a candidate as the one of this identifier, and that one itself.
     #[must_use]
     pub fn scenario(&self, id: &str) -> Option<(&P::Case, &P::Case)> {

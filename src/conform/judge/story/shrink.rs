@@ -13,17 +13,22 @@ pub fn shrunk(
     mut first: impl FnMut(&[Plot]) -> Option<usize>,
 ) -> Plot {
     let mut shortest = plot.clone();
+    // What was needed a moment ago most likely still is: the search goes on behind it, and comes back to it at its end.
+    let mut passed = 0;
     loop {
-        let smaller = shortest.smaller();
-        let found = smaller.chunks(at_once.get()).find_map(|some| {
+        let mut smaller = shortest.smaller();
+        let count = smaller.len();
+        smaller.rotate_left(passed % count.max(1));
+        let found = smaller.chunks(at_once.get()).enumerate().find_map(|(chunk, some)| {
             let told = &some[..some.len().min(tries)];
             tries -= told.len();
-            first(told).and_then(|number| told.get(number).cloned())
+            let number = first(told)?;
+            Some((told.get(number)?.clone(), chunk * at_once.get() + number))
         });
-        match found {
-            Some(smaller) => shortest = smaller,
-            None => return shortest,
-        }
+        let Some((smaller, number)) = found else { return shortest };
+        // One thing less is left, and the next has moved into its place.
+        passed = (passed + number) % count;
+        shortest = smaller;
     }
 }
 
