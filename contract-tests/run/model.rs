@@ -179,7 +179,7 @@ fn workspace(limits: Limits, acts: &[Act]) -> Workspace {
     workspace.config(&format!(
         "autonomous_agent: {{ require_human_deploy_approval: false, max_remediation_loops: {loops} }}
 run_mode: {{ circuit_breaker: {{ same_issue_threshold: {same}, no_progress_threshold: {idle} }} }}
-runtime: {{ retry: {{ max: {retries}, initial_ms: 0, max_ms: 0, jitter: 0 }} }}\n"
+runtime: {{ in_doubt: repeat, retry: {{ max: {retries}, initial_ms: 0, max_ms: 0, jitter: 0 }} }}\n"
     ));
     workspace.write("acts", &acts.iter().map(|act| act.line() + "\n").collect::<String>());
     workspace
